@@ -1,0 +1,302 @@
+"""Names to numbers: what `u_xx`, `beta` or `t` in a residual's signature mean, and how they are computed.
+
+Derivatives are nested forward-mode passes that share their work: first-order branches ride along as auxiliary output of
+the longest chain, so that a reaction-diffusion residual costs what a hand-written Taylor pass costs.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from . import _checks
+from ._typing import Array, Float, Model, Point, Scalar
+
+Index = tuple[int, ...]  # the coordinates of a derivative, ascending: u_xyx is (0, 0, 1)
+
+
+class Coordinate(NamedTuple):
+    index: int
+
+
+class Parameter(NamedTuple):
+    name: str
+
+
+class Derivative(NamedTuple):
+    """The derivative of unknown number `unknown` along coordinates `index`; () is the unknown itself."""
+
+    unknown: int
+    index: Index
+
+
+Quantity = Coordinate | Parameter | Derivative
+
+
+class Vocabulary(eqx.Module):
+    """The names that a problem knows: coordinates (families included), unknowns and fixed parameters."""
+
+    coordinates: tuple[str, ...] = eqx.field(static=True)
+    unknowns: tuple[str, ...] = eqx.field(static=True)
+    parameters: tuple[str, ...] = eqx.field(static=True)
+
+    def __check_init__(self):
+        names = self.coordinates + self.unknowns + self.parameters
+        for name in names:
+            if not name.isidentifier():
+                raise ValueError(f"Problem: `{name}` is not a valid name; use letters and digits.")
+            if names.count(name) > 1:
+                raise ValueError(
+                    f"Problem: `{name}` stands for two things: coordinates are {_checks.listed(self.coordinates)}, "
+                    f"unknowns {_checks.listed(self.unknowns)}, parameters {_checks.listed(self.parameters)}. Rename one."
+                )
+
+    def _suffixes(self, suffix: str) -> list[Index]:
+        """All ways to read `suffix` as coordinate names, longest names first."""
+        if not suffix:
+            return [()]
+        found = []
+        for i in sorted(range(len(self.coordinates)), key=lambda i: -len(self.coordinates[i])):
+            name = self.coordinates[i]
+            if suffix.startswith(name):
+                found += [(i, *rest) for rest in self._suffixes(suffix[len(name) :])]
+        return found
+
+    def resolve(self, name: str, owner: str) -> Quantity:
+        """The quantity that `name` stands for, or an error that lists what is on offer."""
+        if name in self.coordinates:
+            return Coordinate(self.coordinates.index(name))
+        if name in self.parameters:
+            return Parameter(name)
+        if name in self.unknowns:
+            return Derivative(self.unknowns.index(name), ())
+        readings = {}
+        for u, unknown in enumerate(self.unknowns):
+            if name.startswith(unknown + "_"):
+                suffix = name[len(unknown) + 1 :]
+                for index in self._suffixes(suffix) if suffix else []:
+                    readings.setdefault(Derivative(u, tuple(sorted(index))), index)
+        if len(readings) > 1:
+            ways = " or ".join(
+                f"∂{self.unknowns[q.unknown]} along ({', '.join(self.coordinates[i] for i in index)})"
+                for q, index in readings.items()
+            )
+            raise ValueError(f"{owner}: `{name}` is ambiguous: {ways}. Rename a coordinate or an unknown.")
+        if readings:
+            return next(iter(readings))
+        first, second = [], []
+        for unknown in self.unknowns:
+            first += [f"{unknown}_{c}" for c in self.coordinates]
+            second += [f"{unknown}_{a}{b}" for a in self.coordinates for b in self.coordinates]
+        plain = [*self.unknowns, *self.coordinates, *self.parameters]
+        raise ValueError(
+            f"{owner}: argument `{name}` is not known. On offer are the unknowns {_checks.listed(self.unknowns)}, "
+            f"the coordinates {_checks.listed(self.coordinates)}, the parameters {_checks.listed(self.parameters)}, "
+            f"and derivatives such as {_checks.listed(first)} of any order."
+            + _checks.nearest(name, plain + first + second)
+        )
+
+
+def signature(function: Callable[..., Any], owner: str) -> tuple[str, ...]:
+    """The names of the arguments without a default, which are the ones to inject."""
+    if not callable(function):
+        raise ValueError(f"{owner}: expected a function by argument name, got {function!r}.")
+    try:
+        arguments = inspect.signature(function).parameters.values()
+    except ValueError:
+        raise ValueError(
+            f"{owner}: {function!r} has no signature to read names from; wrap it, "
+            "for example `lambda x: jnp.sin(x)`."
+        ) from None
+    names = []
+    for argument in arguments:
+        if argument.kind in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD):
+            raise ValueError(
+                f"{owner}: `{argument}` in {function!r} has no names to inject; "
+                "name each argument, for example `lambda x, t: ...`."
+            )
+        if argument.default is argument.empty:
+            names.append(argument.name)
+    return tuple(names)
+
+
+def outputs(model: Model, z: Point, unknowns: int) -> Float[Array, " m"]:
+    """The network's values at one point, one for each unknown."""
+    values = jnp.atleast_1d(model(z))
+    if values.shape != (unknowns,):
+        raise ValueError(
+            f"solve: `model` must map a point of shape {z.shape} to shape ({unknowns},), one value for each unknown, "
+            f"got shape {values.shape}."
+        )
+    return values
+
+
+def derivatives(
+    function: Callable[[Point], Float[Array, " m"]], z: Point, wanted: Iterable[Index]
+) -> dict[Index, Array]:
+    """The derivatives of `function` at `z` along each index of `wanted`, by nested forward-mode passes."""
+    tower = _expand(lambda z: (function(z), {}), (), frozenset(wanted))
+    value, found = tower(z)
+    found[()] = value
+    return {index: found[index] for index in wanted}
+
+
+def _expand(function, index: Index, wanted: frozenset[Index]):
+    """Adds to `function: z -> (∂_index f, others)` all wanted derivatives that extend `index`.
+
+    Each branch becomes auxiliary output of the next, shallow ones first, so that all share one evaluation of f.
+    """
+    heads = {w[len(index)] for w in wanted if len(w) > len(index) and w[: len(index)] == index}
+    depth = {head: max(len(w) for w in wanted if w[: len(index) + 1] == (*index, head)) for head in heads}
+    for head in sorted(heads, key=lambda head: (depth[head], head)):
+        function = _branch(function, index, head, wanted)
+    return function
+
+
+def _branch(function, index: Index, head: int, wanted: frozenset[Index]):
+    longer = (*index, head)
+
+    def differentiated(z):
+        direction = jnp.zeros_like(z).at[head].set(1)
+        value, tangent, others = jax.jvp(function, (z,), (direction,), has_aux=True)
+        return tangent, {**others, index: value}
+
+    inner = _expand(differentiated, longer, wanted)
+
+    def joined(z):
+        tangent, others = inner(z)
+        others = {**others, longer: tangent}
+        return others.pop(index), others
+
+    return joined
+
+
+def evaluate(
+    model: Model,
+    vocabulary: Vocabulary,
+    parameters: Mapping[str, Scalar],
+    z: Point,
+    quantities: Iterable[Quantity],
+) -> list[Scalar]:
+    """The value of each quantity at the point `z`; only the derivatives asked for are computed."""
+    quantities = list(quantities)
+    wanted = {q.index for q in quantities if isinstance(q, Derivative)}
+    network = lambda z: outputs(model, z, len(vocabulary.unknowns))
+    table = derivatives(network, z, wanted) if wanted else {}
+    values = []
+    for q in quantities:
+        match q:
+            case Coordinate(index):
+                values.append(z[index])
+            case Parameter(name):
+                values.append(parameters[name])
+            case Derivative(unknown, index):
+                values.append(table[index][unknown])
+    return values
+
+
+class NamedFunction(eqx.Module):
+    """A plain function of plain scalars, whose argument names say what to inject."""
+
+    function: Callable[..., Any] = eqx.field(static=True)
+    quantities: tuple[Quantity, ...] = eqx.field(static=True)
+    vocabulary: Vocabulary
+
+    @property
+    def order(self) -> int:
+        """The highest order of derivative that the function asks for."""
+        return max((len(q.index) for q in self.quantities if isinstance(q, Derivative)), default=0)
+
+    def __call__(self, model: Model, parameters: Mapping[str, Scalar], z: Point) -> Any:
+        return self.function(*evaluate(model, self.vocabulary, parameters, z, self.quantities))
+
+    def restricted(self, values: Mapping[Quantity, Scalar]) -> Any:
+        """The function at quantities that are known already."""
+        return self.function(*(values[q] for q in self.quantities))
+
+
+class Constant(eqx.Module):
+    """A number in a function's place."""
+
+    value: Scalar
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return ()
+
+    @property
+    def order(self) -> int:
+        return 0
+
+    def __call__(self, model: Model, parameters: Mapping[str, Scalar], z: Point) -> Scalar:
+        return self.value
+
+    def restricted(self, values: Mapping[Quantity, Scalar]) -> Scalar:
+        return self.value
+
+
+def named(function: Any, vocabulary: Vocabulary, owner: str) -> NamedFunction | Constant:
+    """A number or a function by argument name, bound to a problem's names."""
+    if callable(function):
+        names = signature(function, owner)
+        return NamedFunction(function, tuple(vocabulary.resolve(n, owner) for n in names), vocabulary)
+    return Constant(jnp.asarray(_checks.number(owner, "value", function)))
+
+
+def components(value: Any, owner: str) -> Float[Array, " c"]:
+    """A residual's return value, a number or a tuple of numbers, as a vector."""
+    parts = value if isinstance(value, tuple | list) else (value,)
+    parts = [jnp.asarray(part, dtype=jnp.result_type(float)) for part in parts]
+    if any(part.ndim > 0 for part in parts):
+        shapes = [part.shape for part in parts]
+        raise ValueError(f"{owner}: a residual returns a number or a tuple of numbers, got shapes {shapes}.")
+    return jnp.stack(parts)
+
+
+class Nearby(dict):
+    """A point by name (`point["x"]` or `point.x`), fixed parameters included."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"point has no `{name}`; it has {_checks.listed(self)}.") from None
+
+
+class Field(NamedTuple):
+    """The network as a function of named coordinates; coordinates left out are those of the current point."""
+
+    model: Model
+    vocabulary: Vocabulary
+    point: Nearby
+
+    def __call__(self, where: Mapping[str, Any] | None = None, **coordinates: Any) -> Any:
+        given = {**(where or {}), **coordinates}
+        unknown = [name for name in given if name not in self.point]
+        if unknown:
+            raise ValueError(
+                f"field_residual: field() got `{unknown[0]}`; the coordinates are "
+                f"{_checks.listed(self.vocabulary.coordinates)}."
+            )
+        z = jnp.stack([jnp.asarray(given.get(n, self.point[n])) for n in self.vocabulary.coordinates])
+        values = outputs(self.model, z, len(self.vocabulary.unknowns))
+        if len(self.vocabulary.unknowns) == 1:
+            return values[0]
+        return dict(zip(self.vocabulary.unknowns, values, strict=True))
+
+
+class FieldFunction(eqx.Module):
+    """A residual of the whole network and a point; made by `field_residual`."""
+
+    function: Callable[..., Any] = eqx.field(static=True)
+    vocabulary: Vocabulary
+    # Nobody can see which derivatives the function takes: it counts as a first-order operator.
+    order: int = eqx.field(static=True, default=1)
+
+    def __call__(self, model: Model, parameters: Mapping[str, Scalar], z: Point) -> Any:
+        point = Nearby(zip(self.vocabulary.coordinates, z, strict=True))
+        point.update(parameters)
+        return self.function(Field(model, self.vocabulary, point), point)

@@ -1,0 +1,235 @@
+"""How a problem is solved: one iteration draws points, moves the weights, moves the multipliers.
+
+Stepping by hand is public:
+
+    problem = method.prepare(problem)
+    state = method.init(problem, model, key)
+    state, info = method.step(problem, state, key)
+"""
+
+import abc
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+
+from . import _checks, dual
+from ._typing import Array, Int, Key, Model, PyTree, Scalar
+from .dual import AbstractDual, as_duals
+from .primal import AbstractPrimal, Prices, as_primal
+from .problem import Evaluation, Multipliers, Problem
+from .samplers import SamplerState, effective_sample_size
+
+
+class State(NamedTuple):
+    """All that the next iteration needs."""
+
+    model: Model
+    multipliers: Multipliers
+    primal: PyTree
+    dual: PyTree
+    samplers: tuple[SamplerState, ...]
+    levels: tuple[Scalar, ...]  # the α-level of each term's ψ_α, from the last pass
+
+
+class Info(NamedTuple):
+    """What a person wants to know about an iteration."""
+
+    objective: Scalar
+    values: Multipliers
+    multipliers: Multipliers
+    acceptance: tuple[Scalar, ...]
+    sample_size: tuple[Scalar, ...]
+    evaluations: Int[Array, ""]
+    finite: Array
+
+
+class AbstractMethod(eqx.Module):
+    """A way to train: `prepare` fills in the problem's open choices, `init` and `step` iterate."""
+
+    @property
+    @abc.abstractmethod
+    def chunk(self) -> int:
+        """How many iterations are compiled into one call; between calls the host looks."""
+
+    @abc.abstractmethod
+    def prepare(self, problem: Problem) -> Problem:
+        """The problem with every open choice of points made."""
+
+    @abc.abstractmethod
+    def init(self, problem: Problem, model: Model, key: Key) -> State:
+        """The first state."""
+
+    @abc.abstractmethod
+    def step(self, problem: Problem, state: State, key: Key) -> tuple[State, Info]:
+        """One iteration."""
+
+
+def _zero_multipliers(problem: Problem) -> Multipliers:
+    return {name: jnp.zeros_like(tolerance) for name, tolerance in problem.tolerances.items()}
+
+
+def _init_samplers(problem: Problem, key: Key) -> tuple[SamplerState, ...]:
+    keys = jr.split(key, len(problem.terms))
+    return tuple(
+        t.sampler.init(t.law.place, k)  # pyright: ignore[reportOptionalMemberAccess]
+        for t, k in zip(problem.terms, keys, strict=True)
+    )
+
+
+def _iterate(
+    problem: Problem, primal: AbstractPrimal, state: State, scale: Any, prices: Prices, key: Key
+) -> tuple[State, Evaluation, Info]:
+    """Draws points under the current weights, makes one primal step on them, and lets the samplers see the losses."""
+    terms = problem.terms
+    key_draw, key_move = jr.split(key)
+    densities = [problem.density(state.model, t, level) for t, level in zip(terms, state.levels, strict=True)]
+    drawn = [
+        t.sampler.step(t.law.place, d, s, k)
+        for t, d, s, k in zip(terms, densities, state.samplers, jr.split(key_draw, len(terms)), strict=True)
+    ]
+    points = tuple(s.points for s, _ in drawn)
+    model, primal_state, evaluation = primal.step(problem, state.model, state.primal, points, scale, prices)
+    levels = tuple(t.alpha * jnp.max(r.losses) for t, r in zip(terms, evaluation.terms, strict=True))
+    # Chains move under the weights of the pass, at which their densities are known.
+    densities = [problem.density(state.model, t, level) for t, level in zip(terms, levels, strict=True)]
+    moved = [
+        t.sampler.observe(t.law.place, d, s, t.density(r.losses), k)
+        for t, d, (s, _), r, k in zip(
+            terms, densities, drawn, evaluation.terms, jr.split(key_move, len(terms)), strict=True
+        )
+    ]
+    evaluations = jnp.asarray(0, jnp.int32)
+    for t, (s, before), (_, after) in zip(terms, drawn, moved, strict=True):
+        if t.law.order > 0:  # the paper's currency: evaluations of a differential operator
+            evaluations += t.law.inner * (len(s.points) + before.evaluations + after.evaluations)
+    info = Info(
+        objective=evaluation.objective,
+        values=evaluation.values,
+        multipliers=state.multipliers,
+        acceptance=tuple(a.acceptance * b.acceptance for (_, a), (_, b) in zip(drawn, moved, strict=True)),
+        sample_size=tuple(effective_sample_size(r.weights) for r in evaluation.terms),
+        evaluations=evaluations,
+        finite=_finite((evaluation.objective, evaluation.values, eqx.filter(model, eqx.is_inexact_array))),
+    )
+    state = State(model, state.multipliers, primal_state, state.dual, tuple(s for s, _ in moved), levels)
+    return state, evaluation, info
+
+
+def _finite(tree: PyTree) -> Array:
+    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(tree)]))
+
+
+class PrimalDual(AbstractMethod):
+    """The paper's Algorithm 1: descend the Lagrangian in the weights, ascend it in the multipliers λ ≥ 0, λ₀ = 0.
+
+    Both see the same pass. With `primal_steps` > 1 the weights make several steps, each on new points, for each step
+    of the multipliers.
+
+    **Arguments:**
+
+    - `primal`: an optax transformation for the weights.
+    - `dual`: `DualAscent(rate)`, `NuPI(rate)`, `AugmentedLagrangian(penalty)`, an optax transformation, or a dict of
+      these by constraint.
+
+    !!! example
+        `PrimalDual(primal=optax.adam(1e-3), dual=optax.adam(1e-4))`
+    """
+
+    primal: AbstractPrimal
+    dual: AbstractDual | dict[str, AbstractDual]
+    primal_steps: int = eqx.field(static=True)
+
+    def __init__(self, primal: Any, dual: Any, primal_steps: int = 1):
+        self.primal = as_primal("PrimalDual", primal)
+        self.dual = as_duals("PrimalDual", dual)
+        self.primal_steps = _checks.count("PrimalDual", "primal_steps", primal_steps)
+
+    @property
+    def chunk(self) -> int:
+        return 100
+
+    def prepare(self, problem: Problem) -> Problem:
+        dual.for_constraints("PrimalDual", self.dual, problem.constraints)
+        return problem.completed()
+
+    def init(self, problem: Problem, model: Model, key: Key) -> State:
+        multipliers = _zero_multipliers(problem)
+        duals = dual.for_constraints("PrimalDual", self.dual, problem.constraints)
+        samplers = _init_samplers(problem, key)
+        levels = tuple(jnp.zeros_like(t.alpha) for t in problem.terms)
+        return State(model, multipliers, self.primal.init(model), dual.init(duals, multipliers), samplers, levels)
+
+    def step(self, problem: Problem, state: State, key: Key) -> tuple[State, Info]:
+        duals = dual.for_constraints("PrimalDual", self.dual, problem.constraints)
+        prices = lambda violations: dual.prices(duals, state.multipliers, state.dual, violations)
+
+        def descend(state: State, key: Key) -> tuple[State, tuple[Multipliers, Info]]:
+            state, evaluation, info = _iterate(problem, self.primal, state, 1.0, prices, key)
+            return state, (evaluation.values, info)
+
+        if self.primal_steps == 1:
+            state, (values, info) = descend(state, key)
+        else:
+            arrays, rest = eqx.partition(state, eqx.is_array)
+
+            def body(arrays, key):
+                state, out = descend(eqx.combine(arrays, rest), key)
+                return eqx.filter(state, eqx.is_array), out
+
+            arrays, trail = jax.lax.scan(body, arrays, jr.split(key, self.primal_steps))
+            state = eqx.combine(arrays, rest)
+            values, info = jax.tree.map(lambda leaf: leaf[-1], trail)
+            info = info._replace(evaluations=jnp.sum(trail[1].evaluations), finite=jnp.all(trail[1].finite))
+        multipliers, dual_state = dual.step(duals, state.multipliers, state.dual, problem.violations(values))
+        return state._replace(multipliers=multipliers, dual=dual_state), info._replace(multipliers=multipliers)
+
+
+class Penalty(AbstractMethod):
+    """A fixed weight for each term, as PINNs have:  minimise  w_objective objective + Σ w_k value_k.
+
+    `weights` is a dict by constraint, and `"objective"` for the objective; what is left out weighs 1. Tolerances play
+    no part in training; multipliers are reported as the weights that they are.
+
+    !!! example
+        `Penalty(primal=optax.adam(1e-3), weights={"objective": 100.0, "pde": 1.0})`
+    """
+
+    primal: AbstractPrimal
+    weights: tuple[tuple[str, float], ...] = eqx.field(static=True)
+
+    def __init__(self, primal: Any, weights: Mapping[str, float] | None = None):
+        self.primal = as_primal("Penalty", primal)
+        self.weights = tuple((weights or {}).items())
+        for name, weight in self.weights:
+            if _checks.number("Penalty", f"weights[{name!r}]", weight) < 0:
+                raise ValueError(f"Penalty: `weights[{name!r}]` must not be negative, got {weight}.")
+
+    @property
+    def chunk(self) -> int:
+        return 100
+
+    def prepare(self, problem: Problem) -> Problem:
+        for name, _ in self.weights:
+            if name not in (*problem.constraints, "objective"):
+                raise ValueError(
+                    f"Penalty: `weights` names `{name}`; there are {_checks.listed((*problem.constraints, 'objective'))}."
+                    + _checks.nearest(name, (*problem.constraints, "objective"))
+                )
+        return problem.completed()
+
+    def init(self, problem: Problem, model: Model, key: Key) -> State:
+        multipliers = {
+            name: jnp.full_like(zero, dict(self.weights).get(name, 1.0))
+            for name, zero in _zero_multipliers(problem).items()
+        }
+        levels = tuple(jnp.zeros_like(t.alpha) for t in problem.terms)
+        return State(model, multipliers, self.primal.init(model), (), _init_samplers(problem, key), levels)
+
+    def step(self, problem: Problem, state: State, key: Key) -> tuple[State, Info]:
+        scale = dict(self.weights).get("objective", 1.0)
+        state, _, info = _iterate(problem, self.primal, state, scale, lambda violations: state.multipliers, key)
+        return state, info

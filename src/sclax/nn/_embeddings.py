@@ -1,0 +1,98 @@
+"""First layers without training: they bring a point's coordinates to numbers of order one."""
+
+import math
+from collections.abc import Iterable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+
+from .. import _checks
+from .._typing import Array, Float, Key, Point
+from ..domains import Box
+
+
+class Rescale(eqx.Module):
+    """The affine map of a box onto [−1, 1]^d."""
+
+    lower: tuple[float, ...] = eqx.field(static=True)
+    upper: tuple[float, ...] = eqx.field(static=True)
+
+    def __init__(self, domain: Box):
+        self.lower, self.upper = domain.lower, domain.upper
+
+    @property
+    def size(self) -> int:
+        return len(self.lower)
+
+    def __call__(self, z: Point) -> Float[Array, " m"]:
+        lower, upper = jnp.asarray(self.lower, z.dtype), jnp.asarray(self.upper, z.dtype)
+        return (2 * z - lower - upper) / (upper - lower)
+
+
+class PeriodicEmbedding(eqx.Module):
+    """Exact periodicity:  c ↦ (cos 2πkc/L, sin 2πkc/L), k = 1 … `harmonics`;  other coordinates are rescaled.
+
+    **Arguments:** `domain`, the names of the periodic `coordinates` (their periods are the sides of the box), and
+    `harmonics`. Good values: one harmonic; more for solutions with fine detail.
+
+    !!! example
+        `MLP(domain, embedding=PeriodicEmbedding(domain, "x"), key=key)`
+    """
+
+    rescale: Rescale
+    periodic: tuple[int, ...] = eqx.field(static=True)
+    harmonics: int = eqx.field(static=True)
+
+    def __init__(self, domain: Box, coordinates: str | Iterable[str], harmonics: int = 1):
+        coordinates = (coordinates,) if isinstance(coordinates, str) else tuple(coordinates)
+        for name in coordinates:
+            if name not in domain.names:
+                raise ValueError(
+                    f"PeriodicEmbedding: unknown coordinate `{name}`; the domain has {_checks.listed(domain.names)}."
+                    + _checks.nearest(name, domain.names)
+                )
+        self.rescale = Rescale(domain)
+        self.periodic = tuple(domain.names.index(name) for name in coordinates)
+        self.harmonics = _checks.count("PeriodicEmbedding", "harmonics", harmonics)
+
+    @property
+    def size(self) -> int:
+        return self.rescale.size + len(self.periodic) * (2 * self.harmonics - 1)
+
+    def __call__(self, z: Point) -> Float[Array, " m"]:
+        unit = self.rescale(z)
+        features = []
+        for i in range(self.rescale.size):
+            if i in self.periodic:
+                angles = math.pi * unit[i] * jnp.arange(1, self.harmonics + 1)
+                features += [jnp.cos(angles), jnp.sin(angles)]
+            else:
+                features.append(unit[i : i + 1])
+        return jnp.concatenate(features)
+
+
+class FourierFeatures(eqx.Module):
+    """Random Fourier features:  z ↦ (cos 2πBẑ, sin 2πBẑ),  B ~ N(0, scale²), ẑ rescaled to [−1, 1]; B is not trained.
+
+    Good values: 16 to 64 `features` (pairs), `scale` 1; more for solutions that oscillate fast.
+    """
+
+    rescale: Rescale
+    frequencies: Float[Array, "features d"]
+
+    def __init__(self, domain: Box, features: int = 32, scale: float = 1.0, *, key: Key):
+        self.rescale = Rescale(domain)
+        count = _checks.count("FourierFeatures", "features", features)
+        self.frequencies = _checks.positive("FourierFeatures", "scale", scale) * jr.normal(
+            key, (count, domain.dimension)
+        )
+
+    @property
+    def size(self) -> int:
+        return 2 * self.frequencies.shape[0]
+
+    def __call__(self, z: Point) -> Float[Array, " m"]:
+        angles = 2 * math.pi * (jax.lax.stop_gradient(self.frequencies) @ self.rescale(z))
+        return jnp.concatenate([jnp.cos(angles), jnp.sin(angles)])

@@ -1,0 +1,71 @@
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import jax.random as jr
+
+from .. import _checks
+from .._typing import Array, Float, Key, Point
+from ..domains import Box
+from ._embeddings import Rescale
+
+
+class Dense(eqx.Module):
+    """x ↦ W x + b, with Glorot-normal W and b = 0."""
+
+    weight: Float[Array, "o i"]
+    bias: Float[Array, " o"]
+
+    def __init__(self, in_size: int, out_size: int, *, key: Key):
+        # Glorot & Bengio: variance 2 / (in + out) keeps signals and gradients of order one through tanh layers.
+        self.weight = jr.normal(key, (out_size, in_size)) * (2.0 / (in_size + out_size)) ** 0.5
+        self.bias = jnp.zeros(out_size)
+
+    def __call__(self, x: Float[Array, " i"]) -> Float[Array, " o"]:
+        return self.weight @ x + self.bias
+
+
+class MLP(eqx.Module):
+    """A multilayer perceptron on coordinates scaled to [−1, 1]:  u = W_L σ(… σ(W_1 ẑ + b_1) …) + b_L.
+
+    **Arguments:**
+
+    - `domain`: scales the inputs; `problem.domain` includes the parameters of a family.
+    - `outputs`: one for each unknown.
+    - `width`, `depth`: neurons of a hidden layer, number of hidden layers. Good values: the paper's 4 × 50.
+    - `embedding`: a first layer in place of the scaling, such as `PeriodicEmbedding(domain, "x")`.
+
+    !!! example
+        `MLP(problem.domain, width=50, depth=4, key=jax.random.key(0))`
+    """
+
+    embedding: Any
+    layers: tuple[Dense, ...]
+    activation: Callable[..., Any] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        domain: Box,
+        outputs: int = 1,
+        width: int = 50,
+        depth: int = 4,
+        activation: Callable[..., Any] = jnp.tanh,
+        embedding: Any = None,
+        *,
+        key: Key,
+    ):
+        if not isinstance(domain, Box):
+            raise ValueError(f"MLP: `domain` must be a Box, such as problem.domain, got {domain!r}.")
+        width, depth = _checks.count("MLP", "width", width), _checks.count("MLP", "depth", depth)
+        self.embedding = Rescale(domain) if embedding is None else embedding
+        sizes = [self.embedding.size, *[width] * depth, _checks.count("MLP", "outputs", outputs)]
+        keys = jr.split(key, len(sizes) - 1)
+        self.layers = tuple(Dense(i, o, key=k) for i, o, k in zip(sizes[:-1], sizes[1:], keys, strict=True))
+        self.activation = activation
+
+    def __call__(self, z: Point) -> Float[Array, " m"]:
+        x = self.embedding(z)
+        for layer in self.layers[:-1]:
+            x = self.activation(layer(x))
+        return self.layers[-1](x)

@@ -1,0 +1,68 @@
+"""Models as data: a JSON description and named arrays. Reading one back never executes what is in the file: only the
+classes and functions listed here are built, from numbers, strings and arrays."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..domains import Box
+from ._embeddings import FourierFeatures, PeriodicEmbedding, Rescale
+from ._mlp import MLP, Dense
+
+_CLASSES: dict[str, type] = {c.__name__: c for c in (Box, Dense, FourierFeatures, MLP, PeriodicEmbedding, Rescale)}
+_FUNCTIONS = {
+    "tanh": jnp.tanh,
+    "sin": jnp.sin,
+    "cos": jnp.cos,
+    "gelu": jax.nn.gelu,
+    "silu": jax.nn.silu,
+    "softplus": jax.nn.softplus,
+    "sigmoid": jax.nn.sigmoid,
+    "relu": jax.nn.relu,
+}
+
+
+class Unstorable(ValueError):
+    """A part of a model that cannot be described as data."""
+
+
+def describe(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """`value` as JSON; its arrays go into `arrays` and are referred to by name."""
+    if isinstance(value, eqx.Module) and type(value).__name__ in _CLASSES:
+        fields = {f: describe(getattr(value, f), arrays) for f in value.__dataclass_fields__}
+        return {"class": type(value).__name__, "fields": fields}
+    if isinstance(value, jax.Array | np.ndarray):
+        name = f"array{len(arrays)}"
+        arrays[name] = np.asarray(value)
+        return {"array": name}
+    if isinstance(value, tuple):
+        return {"tuple": [describe(item, arrays) for item in value]}
+    if value is None or isinstance(value, bool | int | float | str):
+        return {"value": value}
+    for name, function in _FUNCTIONS.items():
+        if value is function:
+            return {"function": name}
+    raise Unstorable(f"{value!r}")
+
+
+def rebuild(description: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """The value that `describe` described."""
+    match description:
+        case {"class": str(name), "fields": dict(fields)} if name in _CLASSES:
+            module = object.__new__(_CLASSES[name])
+            for field in _CLASSES[name].__dataclass_fields__:  # pyright: ignore[reportAttributeAccessIssue]
+                object.__setattr__(module, field, rebuild(fields[field], arrays))
+            return module
+        case {"array": str(name)}:
+            return jnp.asarray(arrays[name])
+        case {"tuple": list(items)}:
+            return tuple(rebuild(item, arrays) for item in items)
+        case {"value": value}:
+            return value
+        case {"function": str(name)} if name in _FUNCTIONS:
+            return _FUNCTIONS[name]
+    raise ValueError(f"unknown entry {str(description)[:80]!r}")

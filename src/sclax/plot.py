@@ -1,0 +1,178 @@
+"""Figures that a scientist would put in a paper. The only module that knows matplotlib."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from matplotlib.figure import Figure
+
+from . import report
+from ._typing import Model
+from .domains import TIME, Box
+from .problem import Problem
+
+INK, ACCENT, SECOND = "#1b2a41", "#c8553d", "#3b7ea1"
+COLOURS = (SECOND, ACCENT, "#588157", "#8d6a9f", "#d9a441", INK)
+STYLE = {"labelsize": 9, "width": 0.6, "length": 3}
+
+Path_ = str | os.PathLike[str] | None
+
+
+def _figure(columns: int, rows: int = 1, width: float = 3.1, height: float = 2.7) -> tuple[Figure, np.ndarray]:
+    # A Figure of its own, without pyplot: no window, no global state, and it still shows in notebooks.
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(rows, columns)).ravel()
+    for axis in axes:
+        axis.tick_params(**STYLE)
+        for side in ("top", "right"):
+            axis.spines[side].set_visible(False)
+    return figure, axes
+
+
+def _finish(figure: Figure, path: Path_) -> Figure:
+    if path is not None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=180, facecolor="white")
+    return figure
+
+
+def _label(name: str) -> str:
+    greek = {"alpha", "beta", "gamma", "lambda", "mu", "nu", "omega", "phi", "psi", "rho", "sigma", "tau", "theta"}
+    return f"$\\{name}$" if name in greek else f"${name}$" if len(name) == 1 else name
+
+
+def _shown(problem: Problem) -> tuple[str, ...]:
+    """The one or two coordinates along which a figure runs: time across, space up."""
+    space = problem.domain.space
+    if TIME in problem.domain.names:
+        return (TIME, space[0]) if space else (TIME,)
+    return space[:2]
+
+
+def _slice(problem: Problem, at: Mapping[str, float]) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
+    domain = problem.domain
+    shown = _shown(problem)
+    axes = {}
+    for name, low, high in zip(domain.names, domain.lower, domain.upper, strict=True):
+        if name in shown:
+            axes[name] = np.linspace(low, high, 200)
+        else:
+            axes[name] = np.asarray([float(at.get(name, (low + high) / 2))])
+    return shown, axes
+
+
+def _image(figure: Figure, axis: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, title: str, **kwargs: Any) -> None:
+    mesh = axis.pcolormesh(x, y, z, shading="gouraud", rasterized=True, **kwargs)
+    bar = figure.colorbar(mesh, ax=axis, pad=0.02)
+    bar.ax.tick_params(**STYLE)
+    bar.outline.set_linewidth(0.4)  # pyright: ignore[reportCallIssue]
+    axis.set_title(title, fontsize=10, color=INK)
+
+
+def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str, float] | None = None) -> Figure:
+    """For each unknown: the solution, its error where there is a reference; and the residuals of the interior."""
+    shown, axes = _slice(problem, at or {})
+    names = problem.domain.names
+    mesh = np.meshgrid(*axes.values(), indexing="ij")
+    points = jnp.asarray(np.stack([m.ravel() for m in mesh], axis=-1))
+    size = mesh[0].shape
+    order = [names.index(name) for name in shown]
+
+    def field(flat: Any) -> np.ndarray:
+        """A flat array as an image: the first shown coordinate across, the second up."""
+        array = np.moveaxis(np.asarray(flat, float).reshape(size), order, range(len(order)))
+        return array.reshape(tuple(len(axes[name]) for name in shown)).T
+
+    found = report.values(problem, model, points)
+    panels: list[tuple[str, np.ndarray, str]] = []
+    true = None
+    if callable(problem.reference):
+        true = problem.reference_on(dict(zip(names, points.T, strict=True)), problem.reference)
+    for u, name in enumerate(problem.unknowns):
+        panels.append((f"{_label(name)}", field(found[:, u]), "solution"))
+        if true is not None:
+            panels.append((f"error of {_label(name)}", field(found[:, u] - true[u]), "signed"))
+    for term in problem.terms:
+        if isinstance(term.law.place, Box) and term.law.place.names == names:
+            losses = report._losses(problem, model, term, points)
+            panels.append((f"|residual| of {term.name}", field(jnp.sqrt(losses)), "size"))
+    figure, plots = _figure(len(panels))
+    fixed = ", ".join(f"{_label(n)} = {axes[n][0]:.4g}" for n in names if n not in shown)
+    if fixed:
+        figure.suptitle(fixed, fontsize=10, color=INK)
+    for axis, (title, values, kind) in zip(plots, panels, strict=True):
+        axis.set_xlabel(_label(shown[0]), fontsize=10)
+        if len(shown) == 1:
+            axis.plot(axes[shown[0]], values, color=SECOND, lw=1.4)
+            axis.set_title(title, fontsize=10, color=INK)
+            continue
+        axis.set_ylabel(_label(shown[1]), fontsize=10)
+        limit = float(np.max(np.abs(values))) or 1.0
+        look: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
+        if kind == "size":
+            look = {"cmap": "magma", "vmin": 0.0, "vmax": limit}
+        elif kind == "solution" and float(values.min()) >= 0:
+            look = {"cmap": "viridis"}
+        _image(figure, axis, axes[shown[0]], axes[shown[1]], values, title, **look)
+    return _finish(figure, path)
+
+
+def history(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = None) -> Figure:
+    """Objective and constraint values with their tolerances, and multipliers, over the steps of training."""
+    figure, (left, right) = _figure(2, width=4.2, height=3.0)
+    steps = history["step"]
+    if np.any(history["objective"] > 0):
+        left.semilogy(steps, history["objective"], color=INK, lw=1.3, label="objective")
+    for i, (name, tolerance) in enumerate(problem.tolerances.items()):
+        colour = COLOURS[i % len(COLOURS)]
+        values, prices = history[f"values.{name}"], history[f"multipliers.{name}"]
+        if values.ndim > 1:  # one per sample: the worst, the median
+            left.semilogy(steps, values.max(axis=1), color=colour, lw=1.3, label=f"{name}: worst")
+            left.semilogy(steps, np.median(values, axis=1), color=colour, lw=0.9, ls=":", label=f"{name}: median")
+            right.plot(steps, prices, color=colour, lw=0.4, alpha=0.4)
+        else:
+            left.semilogy(steps, values, color=colour, lw=1.3, label=name)
+            right.plot(steps, prices, color=colour, lw=1.3, label=name)
+        limit = float(np.max(np.asarray(tolerance)))
+        if limit > 0:
+            left.axhline(limit, color=colour, lw=0.8, ls="--")
+    left.set_title("losses (dashed: tolerances)", fontsize=10, color=INK)
+    right.set_title("multipliers", fontsize=10, color=INK)
+    for axis in (left, right):
+        axis.set_xlabel("step", fontsize=10)
+        if axis.get_legend_handles_labels()[0]:
+            axis.legend(frameon=False, fontsize=9)
+    return _finish(figure, path)
+
+
+def samples(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = None) -> Figure | None:
+    """The points of ψ_α at up to four stages of training, for the first worst case on the interior; None without one."""
+    names = problem.domain.names
+    worst = [t for t in problem.terms if t.worst and t.law.place.chart.names == names and f"snapshot.{t.name}" in history]
+    if not worst:
+        return None
+    clouds, steps = history[f"snapshot.{worst[0].name}"], history["snapshot_step"]
+    stages = np.unique(np.linspace(0, len(steps) - 1, min(4, len(steps))).round().astype(int))
+    shown = _shown(problem)
+    figure, plots = _figure(len(stages), width=2.4, height=2.5)
+    for axis, stage in zip(plots, stages, strict=True):
+        columns = [clouds[stage][:, names.index(name)] for name in shown]
+        if len(shown) == 1:
+            axis.hist(columns[0], bins=40, color=SECOND)
+        else:
+            axis.plot(*columns, ".", ms=2.2, mew=0, color=ACCENT, alpha=0.6)
+            axis.set_ylabel(_label(shown[1]), fontsize=10)
+            axis.set_ylim(*_ends(problem, shown[1]))
+        axis.set_xlim(*_ends(problem, shown[0]))
+        axis.set_xlabel(_label(shown[0]), fontsize=10)
+        axis.set_title(f"step {int(steps[stage])}", fontsize=10, color=INK)
+    figure.suptitle(f"worst-case points of {worst[0].name}", fontsize=10, color=INK)
+    return _finish(figure, path)
+
+
+def _ends(problem: Problem, name: str) -> tuple[float, float]:
+    i = problem.domain.names.index(name)
+    return problem.domain.lower[i], problem.domain.upper[i]

@@ -1,0 +1,263 @@
+"""A problem pairs residuals, measures and tolerances, and evaluates them as pure functions of (model, points)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import _checks
+from ._typing import Array, Density, Float, Losses, Model, Points, Scalar
+from .conditions import Periodic
+from .domains import Box
+from .fields import Vocabulary, named
+from .measures import AbstractMeasure, Average, Constraint, Sum, Term, WorstCase
+from .samplers import AbstractSampler, Grid, PersistentChains, Uniform
+
+Multipliers = dict[str, Float[Array, "..."]]
+
+
+class TermValues(NamedTuple):
+    """What one pass finds for one term: its residual rows, losses, weights, and the weighted sum."""
+
+    rows: Float[Array, "n c"]
+    losses: Losses
+    weights: Losses
+    value: Float[Array, "..."]
+
+
+class Evaluation(NamedTuple):
+    """The objective, each constraint's value, and the terms they are made of."""
+
+    objective: Scalar
+    values: Multipliers
+    terms: tuple[TermValues, ...]
+
+
+class Recipe(NamedTuple):
+    """How to build a problem again: the name of a zoo problem and its arguments."""
+
+    name: str
+    arguments: tuple[tuple[str, Any], ...]
+
+
+class Problem(eqx.Module):
+    """What is known about a solution, as an objective and constraints with tolerances:
+
+        minimise   objective(u)      subject to    value_k(u) ≤ tolerance_k.
+
+    **Arguments:**
+
+    - `domain`: a `Box`.
+    - `parameters`: a number is fixed; an interval `(low, high)` makes a family, whose solution takes it as input.
+    - `objective`: a measure or a weighted sum of measures; none makes a feasibility problem.
+    - `constraints`: by name, `measure <= tolerance`.
+    - `unknowns`: names of the network's outputs.
+    - `reference`: a function by argument name that gives the true solution (for several unknowns a dict or tuple), or an
+      xarray Dataset; used by `error` and `plot` only, never in training.
+
+    !!! example
+        ```python
+        Problem(
+            domain=Box(x=(0, 1)),
+            objective=average(Dirichlet(0.0)),
+            constraints={"pde": worst_case(lambda u_xx: u_xx + 1) <= 1e-6},
+        )
+        ```
+    """
+
+    domain: Box
+    vocabulary: Vocabulary
+    parameters: dict[str, Scalar]
+    terms: tuple[Term, ...]
+    tolerances: Multipliers
+    reference: Any = eqx.field(static=True)
+    recipe: Recipe | None = eqx.field(static=True)
+
+    def __init__(
+        self,
+        domain: Box,
+        parameters: Mapping[str, Any] | None = None,
+        objective: AbstractMeasure | Sum | None = None,
+        constraints: Mapping[str, Constraint] | None = None,
+        unknowns: tuple[str, ...] | list[str] | str = ("u",),
+        reference: Any = None,
+        recipe: Recipe | None = None,
+    ):
+        if not isinstance(domain, Box):
+            raise ValueError(f"Problem: `domain` must be a Box(...), got {domain!r}.")
+        unknowns = (unknowns,) if isinstance(unknowns, str) else tuple(unknowns)
+        if not unknowns:
+            raise ValueError("Problem: `unknowns` is empty; name the network's outputs, for example ('u',).")
+        fixed, ranges = _split_parameters(dict(parameters or {}))
+        sums = _named_sums(objective, dict(constraints or {}))
+        periodic = [m.condition.coordinate for s in sums.values() for _, m in s.parts if _is_periodic(m)]
+        domain = domain.join(ranges)
+        domain = domain.wrapping(name for name in periodic if name in domain.names)
+        vocabulary = Vocabulary(domain.names, unknowns, tuple(fixed))
+        terms = [
+            measure.term(scale, owner, vocabulary, domain)  # pyright: ignore[reportAttributeAccessIssue]
+            for owner, weighted in sums.items()
+            for scale, measure in weighted.parts
+        ]
+        self.domain, self.vocabulary, self.recipe = domain, vocabulary, recipe
+        self.parameters = fixed
+        self.terms = _uniquely_named(terms)
+        self.tolerances = {
+            name: _tolerance_for(name, constraint, [t for t in terms if t.owner == name])
+            for name, constraint in (constraints or {}).items()
+        }
+        self.reference = reference
+        for term in self.terms:
+            if term.sampler is not None:
+                jax.eval_shape(lambda t=term: t.sampler.init(t.law.place, jax.random.key(0)))
+
+    @property
+    def unknowns(self) -> tuple[str, ...]:
+        return self.vocabulary.unknowns
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        return tuple(self.tolerances)
+
+    def completed(self, worst_case: AbstractSampler | None = None, average: AbstractSampler | None = None) -> "Problem":
+        """The problem with every open choice of points made: `worst_case` for worst cases, `average` for averages.
+
+        Left open here too, averages use a grid where one coordinate is free and fresh uniform points elsewhere, worst
+        cases persistent chains.
+        """
+
+        def choose(term: Term) -> Term:
+            if term.sampler is not None:
+                return term
+            few = term.law.place.chart.dimension <= 1
+            if term.worst:
+                sampler = worst_case or PersistentChains()
+            else:
+                sampler = average or (Grid() if few else Uniform(1000 if term.law.place is self.domain else 256))
+            return eqx.tree_at(lambda t: t.sampler, term, sampler.sized(term.n), is_leaf=lambda x: x is None)
+
+        terms = tuple(choose(term) for term in self.terms)
+        return eqx.tree_at(lambda p: p.terms, self, terms)
+
+    def sampled_by(self, sampler: AbstractSampler) -> "Problem":
+        """The problem with `sampler` for every worst case: with `Uniform()` a PINN, with `R3()` that baseline."""
+
+        def choose(term: Term) -> Term:
+            if not term.worst:
+                return term
+            return eqx.tree_at(lambda t: t.sampler, term, sampler.sized(term.n), is_leaf=lambda x: x is None)
+
+        return eqx.tree_at(lambda p: p.terms, self, tuple(choose(term) for term in self.terms))
+
+    def density(self, model: Model, term: Term, level: Scalar) -> Density:
+        """ψ_α of `term` up to a factor, as a function of chart points: [ℓ − level]₊, with nothing to differentiate."""
+
+        def density(w: Points) -> Losses:
+            rows = term.law.rows(model, self.parameters, w)
+            return jnp.maximum(term.law.losses(rows) - level, 0.0)
+
+        return density
+
+    def evaluate(self, model: Model, points: tuple[Points, ...]) -> Evaluation:
+        """One pass: every term at its chart points. Weights are constants for differentiation."""
+        found = tuple(self._pass(model, term, w) for term, w in zip(self.terms, points, strict=True))
+        objective = jnp.asarray(0.0)
+        values: Multipliers = {name: jnp.zeros_like(tolerance) for name, tolerance in self.tolerances.items()}
+        for term, result in zip(self.terms, found, strict=True):
+            if term.owner is None:
+                objective = objective + term.scale * result.value
+            else:
+                values[term.owner] = values[term.owner] + term.scale * result.value
+        return Evaluation(objective, values, found)
+
+    def _pass(self, model: Model, term: Term, w: Points) -> TermValues:
+        assert term.sampler is not None, "complete the problem before evaluating it"
+        rows = term.law.rows(model, self.parameters, w)
+        losses = term.law.losses(rows)
+        weights = jax.lax.stop_gradient(term.sampler.weights(term.density(losses)))
+        return TermValues(rows, losses, weights, losses if term.separate else jnp.vdot(weights, losses))
+
+    def violations(self, values: Multipliers) -> Multipliers:
+        """value − tolerance for each constraint; positive means violated."""
+        return {name: values[name] - self.tolerances[name] for name in self.tolerances}
+
+    def reference_on(self, coordinates: Mapping[str, Any], reference: Callable[..., Any]) -> tuple[Array, ...]:
+        """A reference function on arrays of one shape, one array for each unknown."""
+        function = named(reference, Vocabulary(self.domain.names, (), tuple(self.parameters)), "reference")
+        arrays = [jnp.asarray(coordinates[name]) for name in self.domain.names]
+        flat = jnp.stack([a.ravel() for a in arrays], axis=-1)
+        found = jax.vmap(lambda z: function(lambda z: z, self.parameters, z))(flat)
+        if isinstance(found, Mapping):
+            found = tuple(found[name] for name in self.unknowns)
+        found = found if isinstance(found, tuple | list) else (found,)
+        return tuple(jnp.asarray(f).reshape(arrays[0].shape) for f in found)
+
+
+def _is_periodic(measure: AbstractMeasure) -> bool:
+    return isinstance(measure, Average | WorstCase) and isinstance(measure.condition, Periodic)
+
+
+def _split_parameters(parameters: dict[str, Any]) -> tuple[dict[str, Scalar], dict[str, tuple[float, float]]]:
+    fixed, ranges = {}, {}
+    for name, value in parameters.items():
+        if isinstance(value, tuple | list) or np.ndim(value) == 1:
+            ranges[name] = _checks.interval("Problem.parameters", name, value)
+        else:
+            fixed[name] = jnp.asarray(_checks.number("Problem.parameters", name, value))
+    return fixed, ranges
+
+
+def _named_sums(objective: Any, constraints: dict[str, Any]) -> dict[str | None, Sum]:
+    if isinstance(objective, AbstractMeasure):
+        objective = 1 * objective
+    if objective is not None and not isinstance(objective, Sum):
+        raise ValueError(
+            f"Problem: `objective` must be a measure such as average(...), or a sum of them, got {objective!r}."
+        )
+    if objective is None and not constraints:
+        raise ValueError("Problem: there is neither an `objective` nor a constraint: nothing to solve.")
+    sums: dict[str | None, Sum] = {} if objective is None else {None: objective}
+    for name, constraint in constraints.items():
+        if not isinstance(constraint, Constraint):
+            raise ValueError(
+                f"Problem: constraint `{name}` must be `measure <= tolerance`, got {constraint!r}."
+                + (" Add `<= tolerance` to it." if isinstance(constraint, AbstractMeasure | Sum) else "")
+            )
+        sums[str(name)] = constraint.sum
+    return sums
+
+
+def _uniquely_named(terms: list[Term]) -> tuple[Term, ...]:
+    """Terms named by their constraint, or by their law; numbered where a name would stand for two."""
+    renamed: list[Term] = []
+    plain = [t.owner or t.name for t in terms]
+    for i, term in enumerate(terms):
+        alike = [j for j, name in enumerate(plain) if name == plain[i]]
+        if len(alike) > 1 and term.owner is not None:
+            name = f"{term.owner}.{term.law.name}"
+        elif len(alike) > 1:
+            name = f"{plain[i]}_{alike.index(i) + 1}"
+        else:
+            name = plain[i]
+        while name in {other.name for other in renamed}:
+            name += "'"
+        renamed.append(
+            Term(term.law, term.sampler, term.alpha, term.scale, name, term.owner, term.separate, term.worst, term.n)
+        )
+    return tuple(renamed)
+
+
+def _tolerance_for(name: str, constraint: Constraint, terms: list[Term]) -> Float[Array, "..."]:
+    separate = [t for t in terms if t.separate]
+    if separate and len(terms) > 1:
+        raise ValueError(f"Problem: constraint `{name}` adds `each(...)` to something else; use two constraints.")
+    tolerance = jnp.asarray(constraint.tolerance, jnp.result_type(float))
+    shape = (int(separate[0].law.place.measure),) if separate else ()
+    try:
+        return jnp.broadcast_to(tolerance, shape)
+    except ValueError:
+        what = f"a number or {shape[0]} numbers, one for each sample" if separate else "a number"
+        raise ValueError(f"Problem: the tolerance of `{name}` must be {what}, got shape {tolerance.shape}.") from None

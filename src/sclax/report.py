@@ -1,0 +1,318 @@
+"""Does every law hold, and where is it worst? Reads a problem, a model and its multipliers; never trains."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import xarray as xr
+
+from . import _checks
+from ._typing import Array, Float, Key, Model, Points
+from .domains import TIME, Box, PointSet
+from .fields import outputs
+from .measures import Term
+from .problem import Problem
+
+BLOCK = 16_384  # points evaluated at once, which bounds memory
+
+# --- values and errors --------------------------------------------------------------------------------------------
+
+
+@eqx.filter_jit
+def _values(model: Model, points: Points, unknowns: int) -> Float[Array, "n m"]:
+    return jax.lax.map(lambda z: outputs(model, z, unknowns), points, batch_size=BLOCK)
+
+
+def values(problem: Problem, model: Model, points: Points) -> Float[Array, "n m"]:
+    """The network at many points, in blocks of bounded memory."""
+    return _values(model, points, len(problem.unknowns))
+
+
+def default_axes(problem: Problem) -> dict[str, np.ndarray]:
+    """The test grid: 256 points along each coordinate of space, 100 in time, 100 (or 20 each) of a family."""
+    domain = problem.domain
+    family = 100 if len(domain.parameters) == 1 else 20
+    axes = {}
+    for name, low, high in zip(domain.names, domain.lower, domain.upper, strict=True):
+        count = family if name in domain.parameters else 100 if name == TIME else 256
+        axes[name] = np.linspace(low, high, count, endpoint=name not in domain.periodic)
+    return axes
+
+
+def relative_l2(problem: Problem, model: Model, reference: Any = None) -> float | None:
+    """‖u − reference‖ / ‖reference‖ over the reference's grid, unknowns stacked; for families the mean over parameters.
+
+    Without a reference there is no error to give: None.
+    """
+    errors = error_map(problem, model, reference)
+    return None if errors is None else float(errors.mean())
+
+
+def error_map(problem: Problem, model: Model, reference: Any = None) -> xr.DataArray | None:
+    """The relative L2 error at each parameter of a family's grid; a single number without a family."""
+    reference = problem.reference if reference is None else reference
+    if reference is None:
+        return None
+    if callable(reference):
+        axes = default_axes(problem)
+    elif isinstance(reference, xr.Dataset | xr.DataArray):
+        reference = reference.to_dataset(name=problem.unknowns[0]) if isinstance(reference, xr.DataArray) else reference
+        axes = _axes_of(problem, reference)
+    else:
+        raise ValueError(f"error: `reference` must be a function or an xarray Dataset, got {type(reference).__name__}.")
+    family = {name: axes[name] for name in problem.domain.parameters}
+    inner = {name: axes[name] for name in problem.domain.names if name not in family}
+    shape = tuple(len(axis) for axis in family.values())
+    errors = np.empty(shape)
+    for index in np.ndindex(shape):
+        fixed = {name: axis[i] for (name, axis), i in zip(family.items(), index, strict=True)}
+        mesh = dict(zip(inner, np.meshgrid(*inner.values(), indexing="ij"), strict=True))
+        size = next(iter(mesh.values())).shape
+        columns = {name: np.broadcast_to(fixed[name], size) if name in fixed else mesh[name] for name in axes}
+        points = jnp.asarray(np.stack([columns[n].ravel() for n in problem.domain.names], axis=-1))
+        found = values(problem, model, points)
+        if callable(reference):
+            true = _reference(problem, tuple(points.T), reference)
+        else:
+            at = reference.sel({name: value for name, value in fixed.items()}, method="nearest")
+            true = jnp.stack([at[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
+        errors[index] = jnp.linalg.norm(found - true) / jnp.linalg.norm(true)
+    return xr.DataArray(errors, coords=family, dims=tuple(family), name="relative_l2")
+
+
+@functools.partial(eqx.filter_jit)
+def _reference(problem: Problem, columns: tuple[Array, ...], reference: Callable[..., Any]) -> Float[Array, "n m"]:
+    by_name = dict(zip(problem.domain.names, columns, strict=True))
+    return jnp.stack(problem.reference_on(by_name, reference), axis=-1)
+
+
+def _axes_of(problem: Problem, dataset: xr.Dataset) -> dict[str, np.ndarray]:
+    for name in problem.unknowns:
+        if name not in dataset:
+            raise ValueError(
+                f"error: the reference has no variable `{name}`, only {_checks.listed(map(str, dataset.data_vars))}."
+            )
+    for name in problem.domain.names:
+        if name not in dataset.coords:
+            raise ValueError(
+                f"error: the reference has no coordinate `{name}`, only {_checks.listed(map(str, dataset.coords))}."
+            )
+    return {name: np.asarray(dataset.coords[name]) for name in problem.domain.names}
+
+
+# --- the check ----------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """What an independent sample says about one law. `estimate` and `violation` are in the units of the tolerance."""
+
+    name: str
+    kind: str
+    estimate: float
+    largest_residual: float
+    where: dict[str, float]
+    tolerance: float | None = None
+    violation: float | None = None
+    multiplier: float | None = None
+    verdict: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """The answer of `solution.check()`; `print` it. `holds` is True if no tolerance is violated."""
+
+    findings: tuple[Finding, ...]
+    points: int
+    notes: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        return all(f.violation is None or f.violation <= 0 for f in self.findings)
+
+    @property
+    def sup_residual(self) -> dict[str, float]:
+        """max |r| for each law."""
+        return {f.name: f.largest_residual for f in self.findings}
+
+    def __getitem__(self, name: str) -> Finding:
+        for finding in self.findings:
+            if finding.name == name:
+                return finding
+        raise KeyError(f"no law `{name}`; there are {_checks.listed(f.name for f in self.findings)}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"holds": self.holds, "points": self.points, **dataclasses.asdict(self)}
+
+    def __str__(self) -> str:
+        head = "Every constraint holds" if self.holds else "Some constraint is violated"
+        lines = [f"{head} on an independent sample of {self.points:,} points.", ""]
+        columns = ("law", "measure", "tolerance", "estimate", "violation", "multiplier", "max |r|", "worst at")
+        rows = [columns]
+        for f in self.findings:
+            place = ", ".join(f"{k}={v:.4g}" for k, v in f.where.items())
+            numbers = (f.tolerance, f.estimate, f.violation, f.multiplier, f.largest_residual)
+            rows.append((f.name, f.kind, *("–" if x is None else f"{x:.3g}" for x in numbers), place))
+        widths = [max(len(row[i]) for row in rows) for i in range(len(columns))]
+        lines += ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines.insert(3, "  ".join("─" * w for w in widths))
+        lines += ["", *(f"{f.name}: {f.verdict}" for f in self.findings)]
+        lines += [f"Note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def check(
+    problem: Problem,
+    model: Model,
+    multipliers: Mapping[str, Any],
+    *,
+    points: int = 1_000_000,
+    seed: int = 1,
+    priced: bool = True,
+) -> Report:
+    """Draws `points` independent uniform points for each law and says whether and where it holds.
+
+    `priced` is False where the multipliers are fixed weights, which price nothing.
+    """
+    points = _checks.count("check", "points", points)
+    key = jr.key(np.uint32(seed) ^ np.uint32(0x5C1A))  # not a key that training used
+    samples = [_examine(problem, model, t, points, jr.fold_in(key, i)) for i, t in enumerate(problem.terms)]
+    findings = []
+    for term, sample in zip(problem.terms, samples, strict=True):
+        estimate, tolerance = sample.estimate, None
+        if term.owner is not None:
+            family = [(t, s) for t, s in zip(problem.terms, samples, strict=True) if t.owner == term.owner]
+            estimate = sum(float(t.scale) * s.estimate for t, s in family)
+            limits = np.asarray(problem.tolerances[term.owner])
+            tolerance = limits[sample.sample] if term.separate else limits
+        violation = None if tolerance is None else float(estimate - tolerance)
+        multiplier = None
+        if term.owner is not None:
+            entries = np.asarray(multipliers[term.owner])
+            multiplier = float(entries[sample.sample] if term.separate else entries)
+        finding = Finding(
+            name=term.name,
+            kind="each" if term.separate else "worst case" if term.worst else "average",
+            estimate=float(estimate),
+            largest_residual=sample.largest,
+            where=sample.where,
+            tolerance=None if tolerance is None else float(tolerance),
+            violation=violation,
+            multiplier=multiplier,
+        )
+        findings.append(dataclasses.replace(finding, verdict=_verdict(finding, priced)))
+    return Report(tuple(findings), points, tuple(_notes(problem)))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sample:
+    estimate: float
+    largest: float
+    where: dict[str, float]
+    sample: int  # the worst sample, of a law on finitely many
+
+
+def _examine(problem: Problem, model: Model, term: Term, n: int, key: Key) -> _Sample:
+    finite = isinstance(term.law.place, PointSet)
+    w = term.law.place.grid(0) if finite else term.law.place.uniform(max(n // term.law.inner, 1), key)
+    losses = np.asarray(_losses(problem, model, term, w), float)
+    best = int(np.argmax(losses))
+    if term.separate:
+        limit = np.broadcast_to(np.asarray(problem.tolerances[term.owner]), losses.shape)  # pyright: ignore
+        best = int(np.argmax(losses - limit))
+        estimate = losses[best]
+    elif term.worst:
+        density = np.maximum(losses - float(term.alpha) * losses.max(), 0.0)
+        estimate = float(np.sum(density * losses) / np.sum(density)) if density.sum() > 0 else 0.0
+    else:
+        estimate = losses.mean()
+    at, largest = w[best], losses[best]
+    if not finite and term.law.place.chart.dimension:
+        starts = w[np.argsort(losses)[-16:]]
+        at, polished = (np.asarray(x) for x in _polish(problem, model, term, starts))
+        if polished.max() > largest:
+            largest, at = float(polished.max()), at[int(np.argmax(polished))]
+        else:
+            at = w[best]
+    names = problem.domain.names
+    place = term.law.place
+    z = np.asarray(place.embed(jnp.asarray(at)))
+    where = dict(zip(names if len(z) == len(names) else place.chart.names, map(float, z), strict=True))
+    size = largest if term.law.power == 1 else largest**0.5
+    return _Sample(float(estimate), float(size), where, best)
+
+
+@eqx.filter_jit
+def _losses(problem: Problem, model: Model, term: Term, w: Points) -> Float[Array, " n"]:
+    def loss(w):
+        return term.law.losses(term.law.rows(model, problem.parameters, w[None]))[0]
+
+    return jax.lax.map(loss, w, batch_size=max(BLOCK // term.law.inner, 1))
+
+
+@eqx.filter_jit
+def _polish(problem: Problem, model: Model, term: Term, w: Points) -> tuple[Points, Float[Array, " n"]]:
+    """A few steps of projected ascent on the loss, with a step length that shrinks where it fails."""
+    chart = term.law.place.chart
+    lower, sides = jnp.asarray(chart.lower, w.dtype), jnp.asarray(chart.lengths, w.dtype)
+
+    def loss(w):
+        return term.law.losses(term.law.rows(model, problem.parameters, w[None]))[0]
+
+    def climb(carry, _):
+        w, best, length = carry
+        slope = jax.grad(loss)(w) * sides
+        slope = jnp.nan_to_num(slope / jnp.maximum(jnp.linalg.norm(slope), jnp.finfo(w.dtype).tiny))
+        trial = jnp.clip(w + length * sides * slope, lower, lower + sides)
+        value = loss(trial)
+        better = term.law.place.contains(trial) & (value > best)
+        return (jnp.where(better, trial, w), jnp.where(better, value, best), jnp.where(better, 1.5, 0.5) * length), None
+
+    def from_one(w):
+        (w, best, _), _ = jax.lax.scan(climb, (w, loss(w), jnp.asarray(0.01, w.dtype)), None, length=20)
+        return w, best
+
+    return jax.vmap(from_one)(w)
+
+
+def _verdict(f: Finding, priced: bool) -> str:
+    if f.tolerance is None:
+        return f"part of the objective; its mean square is {f.estimate:.3g}, at worst |r| = {f.largest_residual:.3g}."
+    if f.multiplier is None or not priced:
+        price = "It was weighted, not constrained: the weight prices nothing."
+    elif f.multiplier > 0:
+        price = (
+            f"Its price is {f.multiplier:.3g}: a tolerance smaller by δ raises the objective by about "
+            f"{f.multiplier:.3g} δ."
+        )
+    else:
+        price = "Its multiplier is 0: at this tolerance it costs the objective nothing."
+    if f.violation is not None and f.violation > 0:
+        ratio = f"{f.estimate / f.tolerance:.3g} times its tolerance" if f.tolerance > 0 else "above its tolerance of 0"
+        return f"VIOLATED: {ratio}. Train longer, enlarge the network, or raise the tolerance. {price}"
+    if f.multiplier and priced and f.estimate > 0.5 * f.tolerance:
+        return f"holds, and the tolerance is what limits the accuracy: lower it for more. {price}"
+    return f"holds. {price}"
+
+
+def _notes(problem: Problem) -> list[str]:
+    """Where the paper's theory does not cover the problem."""
+    dimension = len(problem.domain.space) or 1
+    notes = []
+    for term in problem.terms:
+        if term.worst and isinstance(term.law.place, Box) and term.law.order > 0:
+            limit = 4 * term.law.order - 1
+            if dimension > limit:
+                notes.append(
+                    f"{term.name} has order k' = {term.law.order} in d = {dimension} dimensions of space: the paper's "
+                    f"Proposition 3.1 (d ≤ 4k' − 1 = {limit}) does not promise that a small worst case is a weak solution."
+                )
+    return notes

@@ -1,0 +1,502 @@
+"""Draws from an unnormalised density on a place, in any dimension.
+
+A sampler is a value; what it remembers is its state. One iteration of a method is
+
+    state, info = sampler.step(place, density, state, key)         points for the pass, under the current weights
+    (the pass: losses at state.points, weighted by sampler.weights)
+    state, info = sampler.observe(place, density, state, losses, key)   what the pass learned moves the points
+
+so that samplers that reuse the losses of the pass (persistent chains, R3) pay nothing for them. `density` maps chart
+points to ψ_α up to a factor; `info.evaluations` counts its evaluations.
+"""
+
+import abc
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+
+from . import _checks
+from ._typing import Array, Bool, Density, Float, Int, Key, Losses, Scalar
+from .domains import AbstractPlace, PointSet
+
+
+class SamplerState(NamedTuple):
+    """`points` are chart coordinates; `memory` is whatever else a sampler carries."""
+
+    points: Float[Array, "n k"]
+    memory: Any = ()
+
+
+class SamplerInfo(NamedTuple):
+    """Acceptance rate (1 where nothing is rejected) and number of evaluations of the density."""
+
+    acceptance: Scalar
+    evaluations: Int[Array, ""]
+
+
+def _info(acceptance: Any = 1.0, evaluations: Any = 0) -> SamplerInfo:
+    return SamplerInfo(jnp.asarray(acceptance, jnp.result_type(float)), jnp.asarray(evaluations, jnp.int32))
+
+
+def effective_sample_size(weights: Float[Array, " n"]) -> Scalar:
+    """(Σ w)² / Σ w²: how many equally weighted points the weighted ones are worth."""
+    return jnp.sum(weights) ** 2 / jnp.maximum(jnp.sum(weights**2), jnp.finfo(weights.dtype).tiny)
+
+
+def _normalised(weights: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Weights that add up to 1; all zero (the law holds everywhere) counts as uniform."""
+    total = jnp.sum(weights)
+    return jnp.where(total > 0, weights / jnp.where(total > 0, total, 1.0), 1.0 / weights.shape[0])
+
+
+class AbstractSampler(eqx.Module):
+    """Gives `n` points of a place for every pass, and the weights of their losses."""
+
+    @abc.abstractmethod
+    def sized(self, n: int | None) -> "AbstractSampler":
+        """The same sampler with `n` points for each pass; None keeps its own number."""
+
+    @abc.abstractmethod
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        """The first state."""
+
+    @abc.abstractmethod
+    def step(
+        self, place: AbstractPlace, density: Density, state: SamplerState, key: Key
+    ) -> tuple[SamplerState, SamplerInfo]:
+        """Points for the coming pass."""
+
+    def observe(
+        self, place: AbstractPlace, density: Density, state: SamplerState, values: Losses, key: Key
+    ) -> tuple[SamplerState, SamplerInfo]:
+        """Moves the points after a pass that found the density to be `values` at them."""
+        return state, _info()
+
+    def weights(self, values: Losses) -> Float[Array, " n"]:
+        """Weights of the points, adding up to 1, given the density's `values` at them."""
+        return jnp.full_like(values, 1.0 / values.shape[0])
+
+
+def _among(values: Losses) -> Float[Array, " n"]:
+    """Equal weights for the points where the density is positive; elsewhere a chain has not arrived yet."""
+    return _normalised((values > 0).astype(values.dtype))
+
+
+def _optional_count(owner: str, n: int | None) -> None:
+    if n is not None:
+        _checks.count(owner, "n", n)
+
+
+# --- points that do not look at the loss --------------------------------------------------------------------------
+
+
+class Uniform(AbstractSampler):
+    """`n` fresh uniform points for every pass (default 1000): the average loss, as PINNs use it."""
+
+    n: int | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        _optional_count("Uniform", self.n)
+
+    def sized(self, n: int | None) -> "Uniform":
+        return self if n is None else Uniform(n)
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        return SamplerState(place.uniform(self.n or 1000, key))
+
+    def step(self, place, density, state, key):
+        return SamplerState(place.uniform(len(state.points), key)), _info()
+
+
+class Sobol(AbstractSampler):
+    """`n` points of a Sobol sequence, shifted at random for every pass (default 1024): evener than uniform ones."""
+
+    n: int | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        _optional_count("Sobol", self.n)
+
+    def sized(self, n: int | None) -> "Sobol":
+        return self if n is None else Sobol(n)
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        return SamplerState(place.sobol(self.n or 1024, key))
+
+    def step(self, place, density, state, key):
+        return SamplerState(place.sobol(len(state.points), key)), _info()
+
+
+class Grid(AbstractSampler):
+    """At most `n` fixed points on a regular grid, ends included (default 256)."""
+
+    n: int | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        _optional_count("Grid", self.n)
+
+    def sized(self, n: int | None) -> "Grid":
+        return self if n is None else Grid(n)
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        return SamplerState(place.grid(self.n or 256))
+
+    def step(self, place, density, state, key):
+        return state, _info()
+
+
+class Fixed(AbstractSampler):
+    """The given chart points, for every pass."""
+
+    points: Float[Array, "n k"]
+
+    def sized(self, n: int | None) -> "Fixed":
+        return self
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        return SamplerState(self.points)
+
+    def step(self, place, density, state, key):
+        return state, _info()
+
+
+class ImportanceWeights(AbstractSampler):
+    """Points of a `proposal` weighted by ψ_α:  w_i = ℓ_i / Σ ℓ  (α = 0), so that  E_ψ₀[ℓ] ≈ Σ ℓ² / Σ ℓ.
+
+    No evaluation beyond the pass itself. The effective sample size tells how many points carry the weight.
+    """
+
+    n: int | None = eqx.field(static=True, default=None)
+    proposal: AbstractSampler = Uniform()
+
+    def __check_init__(self):
+        _optional_count("ImportanceWeights", self.n)
+        if not isinstance(self.proposal, Uniform | Sobol | Grid | Fixed):
+            raise ValueError(
+                f"ImportanceWeights: `proposal` must be Uniform(), Sobol() or Grid(), got {self.proposal!r}."
+            )
+
+    def sized(self, n: int | None) -> "ImportanceWeights":
+        return self if n is None else ImportanceWeights(n, self.proposal)
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        return self.proposal.sized(self.n or 1000).init(place, key)
+
+    def step(self, place, density, state, key):
+        return self.proposal.step(place, density, state, key)
+
+    def weights(self, values: Losses) -> Float[Array, " n"]:
+        return _normalised(values)
+
+
+# --- Markov chains ------------------------------------------------------------------------------------------------
+
+
+def _frozen(scale: Any) -> Any:
+    """A hashable copy, so that samplers with equal scales share their compiled code."""
+    if isinstance(scale, Mapping):
+        return tuple((str(name), float(value)) for name, value in scale.items())
+    return tuple(scale) if isinstance(scale, Sequence) else scale
+
+
+def _scales(place: AbstractPlace, scale: Any, owner: str) -> Float[Array, " k"]:
+    """Standard deviations of a proposal: a number is a fraction of each side, pairs by name are in the user's units."""
+    chart = place.chart
+    if not isinstance(scale, tuple):
+        return jnp.asarray(_checks.positive(owner, "scale", scale) * chart.lengths, jnp.result_type(float))
+    by_name = dict(scale) if scale and isinstance(scale[0], tuple) else dict(zip(chart.names, scale, strict=False))
+    missing = [name for name in chart.names if name not in by_name]
+    if missing:
+        raise ValueError(
+            f"{owner}: `scale` has no entry for `{missing[0]}`; the place has {_checks.listed(chart.names)}."
+        )
+    return jnp.asarray([_checks.positive(owner, f"scale of {n}", by_name[n]) for n in chart.names])
+
+
+def _accept(
+    density: Float[Array, " n"], proposed: Float[Array, " n"], inside: Bool[Array, " n"], key: Key
+) -> Bool[Array, " n"]:
+    """Metropolis: accept with probability min(1, ψ'/ψ), written without the division, so that ψ needs no floor.
+
+    Where ψ = 0 nothing is known yet: any proposal inside is accepted, and the chain wanders until it meets the law's
+    violations.
+    """
+    return inside & ((jr.uniform(key, density.shape) * density < proposed) | (density == 0))
+
+
+class MetropolisHastings(AbstractSampler):
+    """The paper's sampler: `chains` Gaussian random walks of `steps` steps, run anew for every pass.
+
+    Proposals outside the place are rejected. Of the chains × steps states the last `keep` are used.
+
+    **Arguments:**
+
+    - `scale`: standard deviation of a proposal: a fraction of each side, or a dict by coordinate in the user's units.
+    - `restart`: whether chains start from uniform points for every pass (the paper), or where the last pass left them.
+
+    Good values: the paper's, 20 chains of 250 steps, last 1000 kept, about 30 % accepted.
+    """
+
+    chains: int = eqx.field(static=True)
+    steps: int = eqx.field(static=True)
+    keep: int = eqx.field(static=True)
+    scale: Any = eqx.field(static=True)
+    restart: bool = eqx.field(static=True)
+
+    def __init__(
+        self, chains: int = 20, steps: int = 250, keep: int = 1000, scale: Any = 0.1, restart: bool = True
+    ):
+        self.chains = _checks.count("MetropolisHastings", "chains", chains)
+        self.steps = _checks.count("MetropolisHastings", "steps", steps)
+        self.keep = _checks.count("MetropolisHastings", "keep", keep)
+        self.scale, self.restart = _frozen(scale), bool(restart)
+        if keep % chains or keep > chains * steps:
+            raise ValueError(
+                f"MetropolisHastings: `keep` must be a multiple of `chains` and at most chains × steps = "
+                f"{chains * steps}, got {keep} with {chains} chains."
+            )
+
+    def sized(self, n: int | None) -> "MetropolisHastings":
+        keep = self.keep if n is None else n
+        return MetropolisHastings(self.chains, self.steps, keep, self.scale, self.restart)
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        _scales(place, self.scale, "MetropolisHastings")
+        return SamplerState(place.uniform(self.keep, key), place.uniform(self.chains, key))
+
+    def step(self, place, density, state, key):
+        key_start, key_noise, key_accept = jr.split(key, 3)
+        start = place.uniform(self.chains, key_start) if self.restart else state.memory
+        scales = _scales(place, self.scale, "MetropolisHastings").astype(start.dtype)
+        # All randomness is drawn at once: inside the loop, a step on 20 points costs less than its random numbers.
+        noise = jr.normal(key_noise, (self.steps, *start.shape)) * scales
+        keys = jr.split(key_accept, self.steps)
+
+        def walk(chain, randomness):
+            points, values = chain
+            move, key = randomness
+            proposal = points + move
+            inside = jax.vmap(place.contains)(proposal)
+            proposed = density(proposal)
+            accepted = _accept(values, proposed, inside, key)
+            points = jnp.where(accepted[:, None], proposal, points)
+            values = jnp.where(accepted, proposed, values)
+            return (points, values), (points, accepted)
+
+        (last, _), (trail, accepted) = jax.lax.scan(walk, (start, density(start)), (noise, keys))
+        points = trail[-(self.keep // self.chains) :].reshape(self.keep, start.shape[1])
+        return SamplerState(points, last), _info(jnp.mean(accepted), self.chains * (self.steps + 1))
+
+    def weights(self, values: Losses) -> Float[Array, " n"]:
+        return _among(values)
+
+
+def _wrapped(place: AbstractPlace, points: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    """Points that left through a periodic side come back through the other."""
+    chart = place.chart
+    wraps = jnp.asarray([name in chart.periodic for name in chart.names], dtype=bool)
+    lower, lengths = jnp.asarray(chart.lower), jnp.asarray(chart.lengths, points.dtype)
+    return jnp.where(wraps, lower + jnp.mod(points - lower, lengths), points)
+
+
+class PersistentChains(AbstractSampler):
+    """Chains carried from pass to pass, because the weights move slowly:  `steps` Metropolis steps on each.
+
+    The densities at the chains are those that the pass just computed, so one step costs one evaluation per chain. The
+    proposal's scale is adapted to an acceptance of `target`; periodic coordinates wrap around; a share `jump` of the
+    proposals is uniform on the place, so that chains can change between far regions.
+
+    Good values: 1000 chains × 1 step.
+    """
+
+    chains: int = eqx.field(static=True)
+    steps: int = eqx.field(static=True)
+    scale: Any = eqx.field(static=True)
+    target: float = eqx.field(static=True)
+    jump: float = eqx.field(static=True)
+
+    def __init__(
+        self, chains: int = 1000, steps: int = 1, scale: Any = 0.1, target: float = 0.3, jump: float = 0.1
+    ):
+        self.chains = _checks.count("PersistentChains", "chains", chains)
+        self.steps = _checks.count("PersistentChains", "steps", steps)
+        self.scale, self.target, self.jump = _frozen(scale), float(target), float(jump)
+        for name, value in (("target", self.target), ("jump", self.jump)):
+            if not 0 <= value < 1:
+                raise ValueError(f"PersistentChains: `{name}` must be in [0, 1), got {value}.")
+
+    def sized(self, n: int | None) -> "PersistentChains":
+        return PersistentChains(n or self.chains, self.steps, self.scale, self.target, self.jump)
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        _scales(place, self.scale, "PersistentChains")
+        return SamplerState(place.uniform(self.chains, key), jnp.asarray(0.0))
+
+    def step(self, place, density, state, key):
+        return state, _info()
+
+    def observe(self, place, density, state, values, key):
+        points, log_factor = state
+        scales = _scales(place, self.scale, "PersistentChains").astype(points.dtype)
+        acceptance = jnp.asarray(0.0)
+        for key_step in jr.split(key, self.steps):
+            key_move, key_jump, key_where, key_accept = jr.split(key_step, 4)
+            local = points + jnp.exp(log_factor) * scales * jr.normal(key_move, points.shape)
+            jumps = jr.uniform(key_jump, values.shape) < self.jump
+            anywhere = place.uniform(self.chains, key_where)
+            proposal = jnp.where(jumps[:, None], anywhere, _wrapped(place, local))
+            inside = jax.vmap(place.contains)(proposal)
+            proposed = density(proposal)
+            accepted = _accept(values, proposed, inside, key_accept)
+            points = jnp.where(accepted[:, None], proposal, points)
+            values = jnp.where(accepted, proposed, values)
+            # Only local moves tell about the scale.
+            rate = jnp.sum(accepted & ~jumps) / jnp.maximum(jnp.sum(~jumps), 1)
+            # Robbins-Monro with a fixed gain: the target moves with the weights, so the gain must not die out.
+            log_factor = jnp.clip(log_factor + 0.05 * (rate - self.target), -9.0, 2.0)
+            acceptance = acceptance + rate / self.steps
+        return SamplerState(points, log_factor), _info(acceptance, self.chains * self.steps)
+
+    def weights(self, values: Losses) -> Float[Array, " n"]:
+        return _among(values)
+
+
+class Langevin(AbstractSampler):
+    """Metropolis-adjusted Langevin chains (MALA), carried from pass to pass:
+
+        z' = z + τ²/2 ∇log ψ(z) + τ ξ,   ξ ~ N(0, 1),   τ = scale × side,
+
+    accepted with the Metropolis-Hastings ratio. The gradient steers chains towards large losses; it costs a
+    derivative of the residual in space. The scale is adapted to an acceptance of 57 %, the best for MALA.
+    """
+
+    chains: int = eqx.field(static=True, default=1000)
+    steps: int = eqx.field(static=True, default=1)
+    scale: float = eqx.field(static=True, default=0.05)
+
+    def __check_init__(self):
+        _checks.count("Langevin", "chains", self.chains)
+        _checks.count("Langevin", "steps", self.steps)
+        _checks.positive("Langevin", "scale", self.scale)
+
+    def sized(self, n: int | None) -> "Langevin":
+        return Langevin(n or self.chains, self.steps, self.scale)
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        if isinstance(place, PointSet):
+            raise ValueError("Langevin: given points have no gradient between them; use MetropolisHastings.")
+        return SamplerState(place.uniform(self.chains, key), jnp.asarray(0.0))
+
+    def step(self, place, density, state, key):
+        return state, _info()
+
+    def observe(self, place, density, state, values, key):
+        points, log_factor = state
+        sides = jnp.asarray(place.chart.lengths, points.dtype)
+
+        def drift(points):
+            """ψ, and ∇log ψ in units of the sides; a bound keeps steps near zeros of ψ finite."""
+            values, pull = jax.vjp(density, points)
+            (slope,) = pull(jnp.ones_like(values))
+            slope = slope * sides / jnp.where(values > 0, values, jnp.inf)[:, None]
+            size = jnp.linalg.norm(slope, axis=1, keepdims=True)
+            return values, slope / jnp.maximum(1.0, size * tau)
+
+        tau = jnp.exp(log_factor) * self.scale
+        acceptance = jnp.asarray(0.0)
+        values, slope = drift(points)
+        for key_step in jr.split(key, self.steps):
+            key_move, key_accept = jr.split(key_step)
+            noise = jr.normal(key_move, points.shape)
+            proposal = points + sides * (tau**2 / 2 * slope + tau * noise)
+            proposed, proposed_slope = drift(proposal)
+            inside = jax.vmap(place.contains)(proposal)
+            back = (points - proposal) / (sides * tau) - tau / 2 * proposed_slope
+            # log q(z | z') − log q(z' | z)
+            log_ratio = 0.5 * (jnp.sum(noise**2, axis=1) - jnp.sum(back**2, axis=1))
+            accepted = _accept(values, proposed * jnp.exp(jnp.minimum(log_ratio, 60.0)), inside, key_accept)
+            points = jnp.where(accepted[:, None], proposal, points)
+            values = jnp.where(accepted, proposed, values)
+            slope = jnp.where(accepted[:, None], proposed_slope, slope)
+            acceptance = acceptance + jnp.mean(accepted) / self.steps
+        # Between passes only: a scale that changed between two steps would break their balance.
+        log_factor = jnp.clip(log_factor + 0.05 * (acceptance - 0.57), -9.0, 2.0)
+        return SamplerState(points, log_factor), _info(acceptance, self.chains * (self.steps + 1))
+
+    def weights(self, values: Losses) -> Float[Array, " n"]:
+        return _among(values)
+
+
+# --- baselines ----------------------------------------------------------------------------------------------------
+
+
+class R3(AbstractSampler):
+    """Retain, resample, release (Daw et al. 2023): keep the points whose loss is above the mean, redraw the others."""
+
+    n: int | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        _optional_count("R3", self.n)
+
+    def sized(self, n: int | None) -> "R3":
+        return self if n is None else R3(n)
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        return SamplerState(place.uniform(self.n or 1000, key))
+
+    def step(self, place, density, state, key):
+        return state, _info()
+
+    def observe(self, place, density, state, values, key):
+        retained = values > jnp.mean(values)
+        fresh = place.uniform(len(values), key)
+        points = jnp.where(retained[:, None], state.points, fresh)
+        return SamplerState(points), _info(jnp.mean(retained))
+
+
+class RAD(AbstractSampler):
+    """Residual-based adaptive distribution (Wu et al. 2023): every `every` passes, `n` points are drawn from a uniform
+    pool without replacement, with probabilities proportional to  |r|ᵏ / mean |r|ᵏ + c.
+
+    Good values: pool ten times `n`, k = 1, c = 1; k = 2, c = 0 is ψ₀ on the pool.
+    """
+
+    n: int | None = eqx.field(static=True, default=None)
+    pool: int = eqx.field(static=True, default=10_000)
+    every: int = eqx.field(static=True, default=100)
+    k: float = eqx.field(static=True, default=1.0)
+    c: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        _optional_count("RAD", self.n)
+        _checks.count("RAD", "pool", self.pool, at_least=self.n or 1000)
+        _checks.count("RAD", "every", self.every)
+        for name, value in (("k", self.k), ("c", self.c)):
+            if value < 0:
+                raise ValueError(f"RAD: `{name}` must not be negative, got {value}.")
+
+    def sized(self, n: int | None) -> "RAD":
+        return self if n is None else RAD(n, max(self.pool, n), self.every, self.k, self.c)
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        return SamplerState(place.uniform(self.n or 1000, key), jnp.asarray(0, jnp.int32))
+
+    def step(self, place, density, state, key):
+        points, passes = state
+        key_pool, key_draw = jr.split(key)
+
+        def redraw():
+            pool = place.uniform(self.pool, key_pool)
+            size = density(pool) ** (self.k / 2)
+            mean = jnp.mean(size)
+            odds = size / jnp.where(mean > 0, mean, 1.0) + jnp.where(mean > 0, self.c, 1.0)
+            # The largest of log p + Gumbel noise are a draw without replacement.
+            _, chosen = jax.lax.top_k(jnp.log(odds) + jr.gumbel(key_draw, odds.shape), len(points))
+            return pool[chosen]
+
+        due = passes % self.every == 0
+        points = jax.lax.cond(due, redraw, lambda: points)
+        return SamplerState(points, passes + 1), _info(1.0, jnp.where(due, self.pool, 0))

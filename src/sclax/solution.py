@@ -1,0 +1,344 @@
+"""What a user holds afterwards: call it, put it on a grid, check it, plot it, save it."""
+
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from . import _checks, nn, plot, report
+from ._typing import Array, Model
+from .methods import AbstractMethod, Penalty
+from .problem import Problem, Recipe
+
+FORMAT = 1
+
+
+class RESULTS(eqx.Enumeration):  # pyright: ignore[reportGeneralTypeIssues]
+    """How training ended."""
+
+    converged = "Every constraint held and the objective was flat."
+    steps_done = "All steps were made."
+    time_up = "The time was up."
+    interrupted = "It was interrupted; the solution is what was learned so far."
+    nonfinite = (
+        "A loss became NaN or infinite; the solution is the last good state. Lower the learning rate, "
+        "or look for a division by zero in the residual."
+    )
+
+
+NAMES = ("converged", "steps_done", "time_up", "interrupted", "nonfinite")
+
+
+def result_name(result: Any) -> str:
+    """The short name of an outcome, as in the command's JSON."""
+    return next(name for name in NAMES if getattr(RESULTS, name) == result)
+
+
+class Solution:
+    """A trained network with the problem that it solves.
+
+    Attributes: `problem`, `model`, `method`, `multipliers` (by constraint; one per sample for `each`), `parameters`,
+    `history` (arrays by name, one row a record), `result` (a member of `RESULTS`), `seconds`, `steps`,
+    `operator_evaluations`, `seed`.
+
+    !!! example
+        `solution(x=1.0, t=0.5)`; `solution.grid(x=256, t=100)["u"].plot()`; `print(solution.check())`
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        model: Model,
+        method: AbstractMethod | None,
+        multipliers: Mapping[str, Any],
+        history: Mapping[str, Any],
+        result: Any,
+        seed: int,
+        priced: bool = True,
+    ):
+        self.problem, self.model, self.method = problem, model, method
+        # A fixed weight prices no tolerance.
+        self.priced = priced and not isinstance(method, Penalty)
+        self.multipliers = {name: _plain(value) for name, value in multipliers.items()}
+        self.history = dict(history)
+        self.result, self.seed = result, seed
+
+    # --- values ---
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The values of the fixed parameters."""
+        return {name: float(value) for name, value in self.problem.parameters.items()}
+
+    @property
+    def seconds(self) -> float:
+        return float(self.history["seconds"][-1]) if len(self.history["seconds"]) else 0.0
+
+    @property
+    def steps(self) -> int:
+        return int(self.history["step"][-1]) if len(self.history["step"]) else 0
+
+    @property
+    def operator_evaluations(self) -> int:
+        """Evaluations of differential operators in training, one per point and forward pass, samplers included."""
+        return int(self.history["evaluations"][-1]) if len(self.history["evaluations"]) else 0
+
+    def _points(self, owner: str, coordinates: Mapping[str, Any]) -> tuple[Array, tuple[int, ...]]:
+        names = self.problem.domain.names
+        for name in coordinates:
+            if name not in names:
+                hint = f" `{name}` is fixed at {self.parameters[name]}." if name in self.parameters else ""
+                raise ValueError(
+                    f"{owner}: unknown coordinate `{name}`; the solution takes {_checks.listed(names)}.{hint}"
+                    + _checks.nearest(name, names)
+                )
+        for name in names:
+            if name not in coordinates:
+                raise ValueError(f"{owner}: coordinate `{name}` is missing; the solution takes {_checks.listed(names)}.")
+        try:
+            arrays = jnp.broadcast_arrays(*(jnp.asarray(coordinates[n], jnp.result_type(float)) for n in names))
+        except ValueError:
+            shapes = {n: np.shape(coordinates[n]) for n in names}
+            raise ValueError(f"{owner}: the coordinates do not broadcast, their shapes are {shapes}.") from None
+        return jnp.stack([a.ravel() for a in arrays], axis=-1), arrays[0].shape
+
+    def __call__(self, **coordinates: Any) -> Array | dict[str, Array]:
+        """The solution at named coordinates, which broadcast; a dict by name for several unknowns."""
+        points, shape = self._points("solution", coordinates)
+        found = report.values(self.problem, self.model, points).T.reshape(-1, *shape)
+        if len(self.problem.unknowns) == 1:
+            return found[0]
+        return dict(zip(self.problem.unknowns, found, strict=True))
+
+    def grid(self, **coordinates: Any) -> xr.Dataset:
+        """The solution on a product grid, one variable for each unknown.
+
+        A coordinate is an array, a number of equally spaced points (an int), or a single value (a float); left out, it
+        has the points of the test grid.
+        """
+        axes = report.default_axes(self.problem)
+        domain = self.problem.domain
+        for name, value in coordinates.items():
+            if name not in axes:
+                raise ValueError(
+                    f"grid: unknown coordinate `{name}`; the solution takes {_checks.listed(domain.names)}."
+                    + _checks.nearest(name, domain.names)
+                )
+            if isinstance(value, int | np.integer) and not isinstance(value, bool):
+                i = domain.names.index(name)
+                axes[name] = np.linspace(domain.lower[i], domain.upper[i], _checks.count("grid", name, value))
+            else:
+                axes[name] = np.atleast_1d(_checks.finite_array("grid", name, value))
+        mesh = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
+        found = self(**mesh)
+        found = {self.problem.unknowns[0]: found} if not isinstance(found, dict) else found
+        return xr.Dataset({name: (tuple(axes), np.asarray(a)) for name, a in found.items()}, coords=axes)
+
+    def residual(self, name: str, **coordinates: Any) -> Array | tuple[Array, ...]:
+        """The residual of the law `name` at named coordinates; a tuple for a system.
+
+        Laws are named by their constraint, terms of the objective by their condition (`initial`, `periodic_x`, …).
+        """
+        terms = {term.name: term for term in self.problem.terms}
+        if name not in terms:
+            raise ValueError(
+                f"residual: no law `{name}`; there are {_checks.listed(terms)}." + _checks.nearest(name, terms)
+            )
+        law = terms[name].law
+        points, shape = self._points("residual", coordinates)
+        chart = law.place.chart.names
+        if not set(chart) <= set(self.problem.domain.names):
+            raise ValueError(f"residual: `{name}` lives on several faces or on data; use check() for it.")
+        w = points[:, jnp.asarray([self.problem.domain.names.index(n) for n in chart], dtype=int)]
+        rows = eqx.filter_jit(law.rows)(self.model, self.problem.parameters, w).T.reshape(-1, *shape)
+        return rows[0] if len(rows) == 1 else tuple(rows)
+
+    # --- verdicts ---
+
+    def check(self, points: int = 1_000_000, seed: int = 1) -> report.Report:
+        """Does every law hold, and where is it worst? On `points` independent points for each law."""
+        return report.check(
+            self.problem,
+            self.model,
+            self.multipliers,
+            points=points,
+            seed=seed,
+            priced=self.priced,
+        )
+
+    def error(self, reference: Any = None) -> float | None:
+        """The relative L2 error against `reference` (default: the problem's); None where there is none."""
+        return report.relative_l2(self.problem, self.model, reference)
+
+    @property
+    def objective(self) -> float:
+        """The objective in the last record of training."""
+        return float(self.history["objective"][-1]) if len(self.history["objective"]) else float("nan")
+
+    @property
+    def violations(self) -> dict[str, float]:
+        """value − tolerance of each constraint in the last record of training, of the worst sample for `each`."""
+        found = {}
+        for name, tolerance in self.problem.tolerances.items():
+            rows = self.history[f"values.{name}"]
+            found[name] = float(np.max(rows[-1] - np.asarray(tolerance))) if len(rows) else float("nan")
+        return found
+
+    @property
+    def feasible(self) -> bool:
+        return all(violation <= 0 for violation in self.violations.values())
+
+    def plot(self, path: str | os.PathLike[str] | None = None, **coordinates: float) -> Any:
+        """A figure of the solution, the error where there is a reference, and the residual; saved to `path` if given.
+
+        Coordinates beyond two, and parameters of a family, are held at the values given here (default: the middle).
+        """
+        return plot.solution(self.problem, self.model, path=path, at=coordinates)
+
+    def plot_history(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A figure of objective, violations and multipliers over training."""
+        return plot.history(self.problem, self.history, path=path)
+
+    def plot_samples(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A figure of the worst-case points (ψ_α) at several stages of training."""
+        return plot.samples(self.problem, self.history, path=path)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name} {v:+.2g}" for name, v in self.violations.items())
+        return (
+            f"Solution({', '.join(self.problem.unknowns)} of {', '.join(self.problem.domain.names)}; "
+            f"{result_name(self.result)} after {self.steps} steps, {self.seconds:.1f} s; "
+            f"objective {self.objective:.3g}; violations: {values or 'none'})"
+        )
+
+    # --- files ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes weights, multipliers and history to one file, atomically and without code; read it with `load`."""
+        arrays: dict[str, np.ndarray] = {}
+        try:
+            description = nn.describe(self.model, arrays)
+        except ValueError:
+            # A model of the user's own: its weights by position; `load` needs the model to pour them into.
+            arrays.clear()
+            leaves = jax.tree.leaves(eqx.filter(self.model, eqx.is_array))
+            arrays.update({f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)})
+            description = {"leaves": len(leaves)}
+        for name, value in self.multipliers.items():
+            arrays[f"multipliers/{name}"] = np.asarray(value)
+        for name, value in self.history.items():
+            if isinstance(value, np.ndarray):
+                arrays[f"history/{name}"] = value
+        recipe = self.problem.recipe
+        about = {
+            "format": FORMAT,
+            "unknowns": list(self.problem.unknowns),
+            "coordinates": list(self.problem.domain.names),
+            "recipe": None if recipe is None else {"name": recipe.name, "arguments": dict(recipe.arguments)},
+            "model": description,
+            "result": result_name(self.result),
+            "seed": self.seed,
+            "priced": self.priced,
+        }
+        write_archive(Path(path), about, arrays)
+
+
+def _plain(value: Any) -> Any:
+    array = np.asarray(value)
+    return float(array) if array.ndim == 0 else array
+
+
+def write_archive(path: Path, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """A zip of `about.json` and .npy arrays, written beside its place and moved there when it is whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("about.json", json.dumps(about))
+            for name, array in arrays.items():
+                buffer = io.BytesIO()
+                np.save(buffer, array, allow_pickle=False)
+                archive.writestr(f"{name}.npy", buffer.getvalue())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What `write_archive` wrote; a file that is anything else is an error that says so."""
+    if not path.exists():
+        raise ValueError(f"load: there is no file {str(path)!r}.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            about = json.loads(archive.read("about.json"))
+            arrays = {
+                name.removesuffix(".npy"): np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+                for name in archive.namelist()
+                if name.endswith(".npy")
+            }
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError, EOFError) as error:
+        raise ValueError(
+            f"load: {str(path)!r} is not a solution, or it is damaged ({error}). Nothing was loaded."
+        ) from error
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise ValueError(f"load: {str(path)!r} has format {about.get('format')!r}; this version reads {FORMAT}.")
+    return about, arrays
+
+
+def load_solution(
+    path: str | os.PathLike[str],
+    problem: Problem | None,
+    model: Model | None,
+    build: Callable[[Recipe], Problem],
+) -> Solution:
+    """See `sclax.load`; `build` makes a problem from a recipe of the zoo."""
+    about, arrays = read_archive(Path(path))
+    if problem is None:
+        if about["recipe"] is None:
+            raise ValueError(
+                f"load: {str(path)!r} holds no equations, only weights: pass the problem it solves, "
+                "load(path, problem=problem)."
+            )
+        arguments = {k: tuple(v) if isinstance(v, list) else v for k, v in about["recipe"]["arguments"].items()}
+        problem = build(Recipe(about["recipe"]["name"], tuple(arguments.items())))
+    if list(problem.domain.names) != about["coordinates"] or list(problem.unknowns) != about["unknowns"]:
+        raise ValueError(
+            f"load: {str(path)!r} solves for {about['unknowns']} over {about['coordinates']}, but `problem` is for "
+            f"{list(problem.unknowns)} over {list(problem.domain.names)}. Pass the problem it was saved with."
+        )
+    description = about["model"]
+    if "leaves" not in description:
+        model = nn.rebuild(description, arrays)
+    elif model is None:
+        raise ValueError(
+            f"load: {str(path)!r} holds the weights of a model of your own: pass one of the same shape, "
+            "load(path, model=model)."
+        )
+    else:
+        model = _poured(path, model, [arrays[f"leaf{i}"] for i in range(description["leaves"])])
+    multipliers = {name: arrays[f"multipliers/{name}"] for name in problem.constraints if f"multipliers/{name}" in arrays}
+    if set(multipliers) != set(problem.constraints):
+        raise ValueError(f"load: {str(path)!r} has no multipliers for {_checks.listed(problem.constraints)}.")
+    history = {name.removeprefix("history/"): a for name, a in arrays.items() if name.startswith("history/")}
+    result = getattr(RESULTS, about["result"])
+    return Solution(problem, model, None, multipliers, history, result, about["seed"], about["priced"])
+
+
+def _poured(path: Any, model: Model, leaves: list[np.ndarray]) -> Model:
+    arrays, rest = eqx.partition(model, eqx.is_array)
+    old, structure = jax.tree.flatten(arrays)
+    shapes = [a.shape for a in old]
+    if shapes != [a.shape for a in leaves]:
+        raise ValueError(f"load: {str(path)!r} has arrays of shapes {[a.shape for a in leaves]}, `model` has {shapes}.")
+    return eqx.combine(jax.tree.unflatten(structure, [jnp.asarray(a) for a in leaves]), rest)

@@ -1,0 +1,10 @@
+"""Each equation once, with its reference solution and the paper's settings as data."""
+
+from ._registry import ENTRIES as ENTRIES
+from ._registry import Entry as Entry
+from ._registry import build as build
+from ._registry import paper_settings as paper_settings
+from ._settings import PaperSettings as PaperSettings
+from .convection import convection as convection
+
+__all__ = ["PaperSettings", "convection", "paper_settings"]

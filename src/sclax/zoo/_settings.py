@@ -1,0 +1,67 @@
+"""The paper's hyperparameters (its appendix E) as values, and the methods that they make."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import optax
+
+from .. import nn
+from .._typing import Key, Model
+from ..methods import PrimalDual, Penalty
+from ..samplers import MetropolisHastings
+
+
+@dataclasses.dataclass(frozen=True)
+class PaperSettings:
+    """One row of the paper's tables of hyperparameters.
+
+    `scales` are the standard deviations of the proposals by coordinate; `weights` those of the penalty baselines;
+    rates fall by the factor `decay` every `decay_every` steps.
+    """
+
+    tolerance: float
+    scales: tuple[tuple[str, float], ...]
+    steps: int
+    weights: tuple[tuple[str, float], ...] = (("objective", 100.0), ("pde", 1.0))
+    width: int = 50
+    depth: int = 4
+    primal_rate: float = 1e-3
+    dual_rate: float = 1e-4
+    decay: float = 0.9
+    decay_every: int = 5000
+    chains: int = 20
+    chain_steps: int = 250
+    keep: int = 1000
+
+    def model(self, domain: Any, outputs: int, key: Key) -> Model:
+        """The paper's network: an MLP with tanh."""
+        return nn.MLP(domain, outputs, width=self.width, depth=self.depth, key=key)
+
+    def sampler(self, *coordinates: str) -> MetropolisHastings:
+        """The paper's Metropolis-Hastings, on all coordinates or on some of them."""
+        scales = {name: scale for name, scale in self.scales if not coordinates or name in coordinates}
+        return MetropolisHastings(self.chains, self.chain_steps, self.keep, scales)
+
+    def method(self) -> PrimalDual:
+        """Adam on the weights and on the multipliers, both decayed, as in the authors' code."""
+        return _method(self)
+
+    def penalty(self) -> Penalty:
+        """The baselines' method: Adam on fixed weights."""
+        return _penalty(self)
+
+
+def _adam(settings: PaperSettings, rate: float) -> optax.GradientTransformation:
+    return optax.adam(optax.exponential_decay(rate, settings.decay_every, settings.decay, staircase=True))
+
+
+# Cached, so that two runs of one setting share their compiled code.
+@functools.cache
+def _method(settings: PaperSettings) -> PrimalDual:
+    return PrimalDual(primal=_adam(settings, settings.primal_rate), dual=_adam(settings, settings.dual_rate))
+
+
+@functools.cache
+def _penalty(settings: PaperSettings) -> Penalty:
+    return Penalty(primal=_adam(settings, settings.primal_rate), weights=dict(settings.weights))

@@ -1,0 +1,83 @@
+"""Linear transport on a ring."""
+
+import jax.numpy as jnp
+
+from ..conditions import Initial, Periodic
+from ..domains import Box
+from ..measures import average, worst_case
+from ..problem import Problem, Recipe
+from ._settings import PaperSettings
+
+Speed = float | tuple[float, float]
+EQUATION = "uₜ + β uₓ = 0,  u(x, 0) = sin x,  u(0, t) = u(2π, t),  x ∈ [0, 2π], t ∈ [0, 1]"
+
+
+def transport(u_t, u_x, beta):
+    return u_t + beta * u_x
+
+
+def wave(x):
+    return jnp.sin(x)
+
+
+def exact(x, t, beta):
+    return jnp.sin(x - beta * t)
+
+
+def _domain() -> Box:
+    return Box(x=(0.0, 2 * jnp.pi), t=(0.0, 1.0))
+
+
+def _recipe(beta: Speed, tolerance: float | None) -> Recipe:
+    return Recipe("convection", (("beta", beta), ("tolerance", tolerance)))
+
+
+def convection(beta: Speed = 10.0, tolerance: float | None = None) -> Problem:
+    """Linear transport on a ring:  uₜ + β uₓ = 0,  u(x, 0) = sin x,  periodic in x ∈ [0, 2π], t ∈ [0, 1].
+
+    The exact solution is sin(x − βt). `beta` is the speed, or a range `(low, high)` for a family. Plain PINNs fail
+    from β = 30 on. The default `tolerance` is 1e-8 of the residual's scale squared, β².
+
+    !!! example
+        `scl.solve(scl.zoo.convection(beta=30)).error()`
+    """
+    fastest = max(abs(b) for b in beta) if isinstance(beta, tuple | list) else abs(beta)
+    limit = 1e-8 * max(fastest, 1.0) ** 2 if tolerance is None else tolerance
+    return Problem(
+        domain=_domain(),
+        parameters={"beta": beta},
+        objective=average(Initial(wave)) + average(Periodic("x")),
+        constraints={"pde": worst_case(transport) <= limit},
+        reference=exact,
+        recipe=_recipe(beta, tolerance),
+    )
+
+
+def paper_settings(beta: Speed = 30.0) -> PaperSettings:
+    """The paper's Tables 3 to 6 for convection: β = 30, β = 50 (used for every other number), or a family."""
+    if isinstance(beta, tuple | list):
+        return PaperSettings(
+            tolerance=1e-3, scales=(("x", 0.5), ("t", 0.1), ("beta", 3.0)), steps=200_000, keep=2500
+        )
+    if beta <= 30:
+        return PaperSettings(tolerance=1e-3, scales=(("x", 0.5), ("t", 0.1)), steps=175_000)
+    return PaperSettings(tolerance=5e-3, scales=(("x", 0.5), ("t", 0.1)), steps=200_000)
+
+
+def paper_problem(beta: Speed = 30.0) -> Problem:
+    """The problem as the paper poses it: its tolerance, points and sampler."""
+    settings = paper_settings(beta)
+    family = isinstance(beta, tuple | list)
+    if family:
+        over = {"sampler": settings.sampler("beta"), "over": ("beta",)}
+        objective = worst_case(Initial(wave), **over) + worst_case(Periodic("x"), **over)
+    else:
+        objective = average(Initial(wave), n=256) + average(Periodic("x"), n=100)
+    return Problem(
+        domain=_domain(),
+        parameters={"beta": beta},
+        objective=objective,
+        constraints={"pde": worst_case(transport, sampler=settings.sampler()) <= settings.tolerance},
+        reference=exact,
+        recipe=_recipe(beta, settings.tolerance),
+    )
