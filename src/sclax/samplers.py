@@ -217,14 +217,15 @@ def _scales(place: AbstractPlace, scale: Any, owner: str) -> Float[Array, " k"]:
 
 
 def _accept(
-    density: Float[Array, " n"], proposed: Float[Array, " n"], inside: Bool[Array, " n"], key: Key
+    density: Float[Array, " n"], proposed: Float[Array, " n"], inside: Bool[Array, " n"], chance: Float[Array, " n"]
 ) -> Bool[Array, " n"]:
     """Metropolis: accept with probability min(1, ψ'/ψ), written without the division, so that ψ needs no floor.
+    `chance` is uniform on [0, 1).
 
     Where ψ = 0 nothing is known yet: any proposal inside is accepted, and the chain wanders until it meets the law's
     violations.
     """
-    return inside & ((jr.uniform(key, density.shape) * density < proposed) | (density == 0))
+    return inside & ((chance * density < proposed) | (density == 0))
 
 
 class MetropolisHastings(AbstractSampler):
@@ -273,22 +274,23 @@ class MetropolisHastings(AbstractSampler):
         scales = _scales(place, self.scale, "MetropolisHastings").astype(start.dtype)
         # All randomness is drawn at once: inside the loop, a step on 20 points costs less than its random numbers.
         noise = jr.normal(key_noise, (self.steps, *start.shape)) * scales
-        keys = jr.split(key_accept, self.steps)
+        chances = jr.uniform(key_accept, (self.steps, self.chains))
 
         def walk(chain, randomness):
-            points, values = chain
-            move, key = randomness
+            points, values, moves = chain
+            move, chance = randomness
             proposal = points + move
             inside = jax.vmap(place.contains)(proposal)
             proposed = density(proposal)
-            accepted = _accept(values, proposed, inside, key)
+            accepted = _accept(values, proposed, inside, chance)
             points = jnp.where(accepted[:, None], proposal, points)
             values = jnp.where(accepted, proposed, values)
-            return (points, values), (points, accepted)
+            return (points, values, moves + accepted), points
 
-        (last, _), (trail, accepted) = jax.lax.scan(walk, (start, density(start)), (noise, keys))
+        begin = (start, density(start), jnp.zeros(self.chains))
+        (last, _, moves), trail = jax.lax.scan(walk, begin, (noise, chances))
         points = trail[-(self.keep // self.chains) :].reshape(self.keep, start.shape[1])
-        return SamplerState(points, last), _info(jnp.mean(accepted), self.chains * (self.steps + 1))
+        return SamplerState(points, last), _info(jnp.mean(moves) / self.steps, self.chains * (self.steps + 1))
 
     def weights(self, values: Losses) -> Float[Array, " n"]:
         return _among(values)
@@ -350,7 +352,7 @@ class PersistentChains(AbstractSampler):
             proposal = jnp.where(jumps[:, None], anywhere, _wrapped(place, local))
             inside = jax.vmap(place.contains)(proposal)
             proposed = density(proposal)
-            accepted = _accept(values, proposed, inside, key_accept)
+            accepted = _accept(values, proposed, inside, jr.uniform(key_accept, values.shape))
             points = jnp.where(accepted[:, None], proposal, points)
             values = jnp.where(accepted, proposed, values)
             # Only local moves tell about the scale.
@@ -417,7 +419,8 @@ class Langevin(AbstractSampler):
             back = (points - proposal) / (sides * tau) - tau / 2 * proposed_slope
             # log q(z | z') − log q(z' | z)
             log_ratio = 0.5 * (jnp.sum(noise**2, axis=1) - jnp.sum(back**2, axis=1))
-            accepted = _accept(values, proposed * jnp.exp(jnp.minimum(log_ratio, 60.0)), inside, key_accept)
+            odds = proposed * jnp.exp(jnp.minimum(log_ratio, 60.0))
+            accepted = _accept(values, odds, inside, jr.uniform(key_accept, values.shape))
             points = jnp.where(accepted[:, None], proposal, points)
             values = jnp.where(accepted, proposed, values)
             slope = jnp.where(accepted[:, None], proposed_slope, slope)

@@ -25,7 +25,8 @@ ENTRIES: dict[str, Entry] = {
 }
 
 
-def _entry(name: str) -> Entry:
+def entry(name: str) -> Entry:
+    """The problem called `name`, or an error that lists what there is."""
     if name not in ENTRIES:
         raise ValueError(
             f"zoo: there is no problem `{name}`; there are {_checks.listed(ENTRIES)}." + _checks.nearest(name, ENTRIES)
@@ -35,7 +36,7 @@ def _entry(name: str) -> Entry:
 
 def build(recipe: Recipe) -> Problem:
     """The problem of a recipe, as it is written to files."""
-    return _entry(recipe.name).build(**dict(recipe.arguments))
+    return entry(recipe.name).build(**dict(recipe.arguments))
 
 
 def paper_settings(name: str, **arguments: Any) -> PaperSettings:
@@ -44,4 +45,4 @@ def paper_settings(name: str, **arguments: Any) -> PaperSettings:
     !!! example
         `scl.zoo.paper_settings("convection", beta=50).tolerance` is 5e-3.
     """
-    return _entry(name).paper_settings(**arguments)
+    return entry(name).paper_settings(**arguments)

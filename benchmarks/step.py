@@ -1,0 +1,148 @@
+"""What one iteration costs, as ratios within one run:  python -m benchmarks.step [--json]
+
+The 4 × 50 network on convection with 1000 interior and 456 boundary points (256 of the initial condition, 100 pairs of the
+periodic one). Ratios are against an iteration with fresh uniform points:
+
+- `paper`: Metropolis-Hastings restarted every iteration, 20 chains × 250 steps;
+- `persistent`: 1000 persistent chains × 1 step;
+- `importance`: importance weights on fresh uniform points;
+- `taylor`: the reaction-diffusion residual with its gradient, against a hand-written Taylor pass.
+"""
+
+import argparse
+import json
+import time
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import optax
+
+import sclax as scl
+from sclax.fields import Vocabulary, named
+
+from ._records import versions
+
+BARS = {"paper": 3.5, "persistent": 1.6, "importance": 1.15, "taylor": 1.15}
+SAMPLERS = {
+    "uniform": scl.Uniform(1000),
+    "paper": scl.MetropolisHastings(20, 250, 1000, {"x": 0.5, "t": 0.1}),
+    "persistent": scl.PersistentChains(1000, 1),
+    "importance": scl.ImportanceWeights(1000),
+}
+METHOD = scl.PrimalDual(primal=optax.adam(1e-3), dual=optax.adam(1e-4))
+
+
+def transport(u_t, u_x, beta):
+    return u_t + beta * u_x
+
+
+def iterations(sampler, length):
+    """A function that makes `length` iterations of the method."""
+    problem = METHOD.prepare(
+        scl.Problem(
+            domain=scl.Box(x=(0, 2 * np.pi), t=(0, 1)),
+            parameters={"beta": 50.0},
+            objective=scl.average(scl.Initial(lambda x: jnp.sin(x)), n=256) + scl.average(scl.Periodic("x"), n=100),
+            constraints={"pde": scl.worst_case(transport, sampler=sampler) <= 1e-3},
+        )
+    )
+    state = METHOD.init(problem, scl.nn.MLP(problem.domain, key=jr.key(0)), jr.key(1))
+    arrays, rest = eqx.partition(state, eqx.is_array)
+
+    @jax.jit
+    def run(arrays):
+        def body(arrays, key):
+            state, _ = METHOD.step(problem, eqx.combine(arrays, rest), key)
+            return eqx.filter(state, eqx.is_array), None
+
+        return jax.lax.scan(body, arrays, jr.split(jr.key(2), length))[0]
+
+    return lambda: run(arrays)
+
+
+def reaction_diffusion(u, u_t, u_xx):
+    return u_t - 3.0 * u_xx - 5.0 * u * (1 - u)
+
+
+def derivative_passes(length):
+    """The gradient of the mean square of a second-order residual on 1000 points: by argument names, and by hand."""
+    domain = scl.Box(x=(0, 2 * np.pi), t=(0, 1))
+    model = scl.nn.MLP(domain, key=jr.key(0))
+    points = domain.uniform(1000, jr.key(1))
+    weights, rest = eqx.partition(model, eqx.is_inexact_array)
+    residual = named(reaction_diffusion, Vocabulary(("x", "t"), ("u",), ()), "reaction_diffusion")
+
+    def by_name(weights):
+        model = eqx.combine(weights, rest)
+        return jnp.mean(jax.vmap(lambda z: residual(model, {}, z))(points) ** 2)
+
+    def by_hand(weights):
+        # Channels: value, d/dt, d/dx, d²/dx², side by side on the batch axis.
+        ones, zeros = jnp.ones(1000), jnp.zeros(1000)
+        h = jnp.stack(
+            [
+                jax.vmap(model.embedding)(points),
+                jnp.stack([zeros, ones * 2 / domain.lengths[1]], axis=-1),
+                jnp.stack([ones * 2 / domain.lengths[0], zeros], axis=-1),
+                jnp.zeros((1000, 2)),
+            ]
+        )
+        for layer in weights.layers[:-1]:
+            z = h @ layer.weight.T
+            s = jnp.tanh(z[0] + layer.bias)
+            d = 1 - s * s
+            h = jnp.stack([s, d * z[1], d * z[2], d * (z[3] - 2 * s * z[2] ** 2)])
+        out = (h @ weights.layers[-1].weight.T)[..., 0]
+        return jnp.mean(reaction_diffusion(out[0] + weights.layers[-1].bias[0], out[1], out[3]) ** 2)
+
+    assert np.isclose(by_name(weights), by_hand(weights), rtol=1e-4)
+
+    def repeated(loss):
+        # A step of descent between passes, so that none can be left out.
+        def body(weights, _):
+            return jax.tree.map(lambda w, g: w - 1e-6 * g, weights, jax.grad(loss)(weights)), None
+
+        run = jax.jit(lambda weights: jax.lax.scan(body, weights, None, length=length)[0])
+        return lambda: run(weights)
+
+    return {"taylor": repeated(by_name), "by hand": repeated(by_hand)}
+
+
+def measure(functions, rounds):
+    """Median seconds of each, taken in turn so that a busy machine slows all of them alike."""
+    for function in functions.values():
+        jax.block_until_ready(function())
+    times = {name: [] for name in functions}
+    for _ in range(rounds):
+        for name, function in functions.items():
+            began = time.perf_counter()
+            jax.block_until_ready(function())
+            times[name].append(time.perf_counter() - began)
+    return {name: float(np.median(values)) for name, values in times.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--rounds", type=int, default=15)
+    arguments = parser.parse_args()
+    length = 20
+    steps = measure({name: iterations(s, length) for name, s in SAMPLERS.items()}, arguments.rounds)
+    passes = measure(derivative_passes(length), arguments.rounds)
+    ratios = {name: steps[name] / steps["uniform"] for name in ("paper", "persistent", "importance")}
+    ratios["taylor"] = passes["taylor"] / passes["by hand"]
+    milliseconds = {name: 1e3 * t / length for name, t in {**steps, **passes}.items()}
+    if arguments.json:
+        print(json.dumps({**ratios, "milliseconds": milliseconds, "bars": BARS, "versions": versions()}))
+        return
+    print(f"{'':12}{'ms':>9}{'ratio':>9}{'bar':>9}")
+    print(f"{'uniform':12}{milliseconds['uniform']:9.2f}{1.0:9.2f}")
+    for name, ratio in ratios.items():
+        print(f"{name:12}{milliseconds[name]:9.2f}{ratio:9.2f}{BARS[name]:9.2f}")
+
+
+if __name__ == "__main__":
+    main()

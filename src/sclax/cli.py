@@ -1,0 +1,206 @@
+"""The command: parses arguments and calls the library."""
+
+import importlib.metadata
+import json
+import platform
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from . import zoo
+from .solution import Solution, result_name
+from .solve import solve
+
+app = typer.Typer(
+    help="Solves differential equations by science-constrained learning.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class Method(StrEnum):
+    scl = "scl"
+    pinn = "pinn"
+    r3 = "r3"
+    paper = "paper"
+
+
+def _fail(message: str) -> typer.Exit:
+    Console(stderr=True).print(f"[red]sclax:[/red] {message}", highlight=False)
+    return typer.Exit(2)
+
+
+def _settings(pairs: list[str]) -> dict[str, Any]:
+    """`beta=50` as a number, `beta=1:30` as a range."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        try:
+            values = [float(part) for part in text.split(":")]
+        except ValueError:
+            values = []
+        if not equals or len(values) not in (1, 2):
+            raise ValueError(f"--set {pair!r}: write NAME=NUMBER or NAME=LOW:HIGH, for example beta=50 or beta=1:30.")
+        found[name.strip()] = values[0] if len(values) == 1 else tuple(values)
+    return found
+
+
+def versions() -> dict[str, str]:
+    """What ran: for records that can be compared later."""
+    packages = ("sclax", "jax", "equinox", "optax", "numpy")
+    return {"python": platform.python_version(), **{p: importlib.metadata.version(p) for p in packages}}
+
+
+def record(solution: Solution, points: int) -> dict[str, Any]:
+    """A run in numbers, as the command's JSON has it. What does not exist or is not finite is null."""
+    report = solution.check(points=points)
+    return {
+        "relative_l2": _number(solution.error()),
+        "sup_residual": {name: _number(value) for name, value in report.sup_residual.items()},
+        "multipliers": {name: _plain(value) for name, value in solution.multipliers.items()},
+        "violations": {f.name: _number(f.violation) for f in report.findings if f.violation is not None},
+        "feasible": report.holds,
+        "objective": _number(solution.objective),
+        "seconds": round(solution.seconds, 3),
+        "steps": solution.steps,
+        "operator_evaluations": solution.operator_evaluations,
+        "result": result_name(solution.result),
+        "seed": solution.seed,
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or not np.isfinite(value) else float(value)
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+@app.command("list")
+def list_problems() -> None:
+    """Lists the problems that `sclax solve` knows."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("problem", style="bold")
+    table.add_column("equation")
+    for name, entry in zoo.ENTRIES.items():
+        table.add_row(name, entry.equation)
+    Console().print(table)
+
+
+@app.command("solve")
+def solve_problem(
+    name: Annotated[str, typer.Argument(help="A problem; `sclax list` shows them.")],
+    sets: Annotated[list[str] | None, typer.Option("--set", help="beta=50, or beta=1:30 for a family.")] = None,
+    method: Annotated[Method, typer.Option(help="The default, a baseline, or the paper's exact mode.")] = Method.scl,
+    steps: Annotated[int | None, typer.Option(help="Stop after so many steps.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the weights and all draws.")] = 0,
+    seeds: Annotated[int | None, typer.Option(help="Train so many seeds at once.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run directory; default: a new one in runs/.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where the run in --out stopped.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Solves a problem and writes model, history, settings and figures to a run directory."""
+    try:
+        arguments = _settings(sets or [])
+        row = zoo.ROWS[method.value](zoo.entry(name), **arguments)
+        if resume and out is None:
+            raise ValueError("--resume needs --out DIR, the directory of the run to go on with.")
+        directory = _directory(out, name, arguments, method, seed, resume)
+        if steps is None and seconds is None:
+            steps = row.steps
+        console = Console(stderr=as_json)
+        console.print(f"[bold]{name}[/bold]  {zoo.entry(name).equation}", highlight=False)
+        found = solve(
+            row.problem,
+            row.model,
+            row.method,
+            seed=seed,
+            steps=steps,
+            # The bare command shows something within a minute.
+            seconds=40.0 if steps is None and seconds is None else seconds,
+            seeds=seeds,
+            checkpoint=directory / "checkpoint",
+        )
+    except (ValueError, TypeError) as error:
+        raise _fail(str(error)) from None
+    solutions = found if isinstance(found, list) else [found]
+    records = [record(s, 100_000) for s in solutions]
+    best = solutions[0]
+    about = {
+        "problem": name,
+        "arguments": arguments,
+        "method": method.value,
+        "chosen": repr(best.method),
+        "versions": versions(),
+        **records[0],
+    }
+    if seeds is not None:
+        about["per_seed"] = records
+    _write(directory, best, about)
+    _summary(console, best, records, directory)
+    if as_json:
+        json.dump(about, sys.stdout)
+        sys.stdout.write("\n")
+
+
+def _directory(
+    out: Path | None, name: str, arguments: dict[str, Any], method: Method, seed: int, resume: bool
+) -> Path:
+    """The run's directory: as asked for, or a new one that names the run."""
+    if out is not None:
+        if not resume and out.exists() and any(out.iterdir()):
+            raise ValueError(f"--out {str(out)!r} is not empty: give a new directory, or --resume to go on with its run.")
+        return out
+    parts = [name, *(f"{k}={':'.join(f'{x:g}' for x in np.atleast_1d(v))}" for k, v in arguments.items()), method.value]
+    stem = "-".join([*parts, f"seed{seed}"])
+    directory, n = Path("runs") / stem, 1
+    while directory.exists():
+        n += 1
+        directory = Path("runs") / f"{stem}-{n}"
+    return directory
+
+
+def _write(directory: Path, solution: Solution, about: dict[str, Any]) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    solution.save(directory / "solution.scl")
+    (directory / "record.json").write_text(json.dumps(about, indent=1) + "\n")
+    np.savez(directory / "history.npz", **solution.history)
+    solution.plot(directory / "solution.png")
+    solution.plot_history(directory / "history.png")
+    solution.plot_samples(directory / "samples.png")
+
+
+def _summary(console: Console, best: Solution, records: list[dict[str, Any]], directory: Path) -> None:
+    table = Table(box=None, pad_edge=False)
+    for column in ("seed", "relative L2", "objective", "constraint", "violation", "multiplier", "max |r|", "seconds"):
+        table.add_column(column, justify="left" if column == "constraint" else "right")
+    show = lambda value: "–" if value is None else f"{value:.3g}"
+    for r in records:
+        for i, constraint in enumerate(best.problem.constraints or ("–",)):
+            first = (str(r["seed"]), show(r["relative_l2"]), show(r["objective"])) if i == 0 else ("", "", "")
+            price = r["multipliers"].get(constraint)
+            price = max(price, default=None) if isinstance(price, list) else price
+            table.add_row(
+                *first,
+                constraint,
+                show(r["violations"].get(constraint)),
+                show(price),
+                show(r["sup_residual"].get(constraint)),
+                f"{r['seconds']:.1f}" if i == 0 else "",
+            )
+    console.print(table)
+    console.print(f"{best.result}", highlight=False, style="dim")
+    console.print(f"written to {directory}: solution.scl, record.json, history.npz, and figures", highlight=False)
+
+
+def main() -> None:
+    app()
