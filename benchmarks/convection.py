@@ -40,7 +40,12 @@ def run(name, steps, seeds):
     curve = []
     for stop in range(EVERY, steps + 1, EVERY):
         solutions = scl.solve(
-            chosen.problem, chosen.model, chosen.method, steps=stop, seeds=seeds, checkpoint=directory / "state",
+            chosen.problem,
+            chosen.model,
+            chosen.method,
+            steps=stop,
+            seeds=seeds,
+            checkpoint=directory / "state",
             progress=False,
         )
         solutions = sorted(solutions, key=lambda s: s.seed)

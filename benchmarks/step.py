@@ -1,7 +1,7 @@
 """What one iteration costs, as ratios within one run:  python -m benchmarks.step [--json]
 
-The 4 × 50 network on convection with 1000 interior and 456 boundary points (256 of the initial condition, 100 pairs of the
-periodic one). Ratios are against an iteration with fresh uniform points:
+The 4 × 50 network on convection with 1000 interior and 456 boundary points (256 of the initial condition, 100 pairs of
+the periodic one). Ratios are against an iteration with fresh uniform points:
 
 - `paper`: Metropolis-Hastings restarted every iteration, 20 chains × 250 steps;
 - `persistent`: 1000 persistent chains × 1 step;

@@ -69,7 +69,8 @@ class Checkpoint:
         damage: Exception | None = None
         for step in steps:
             try:
-                return step, self._manager.restore(step, args=ocp.args.StandardRestore())
+                tree: Any = self._manager.restore(step, args=ocp.args.StandardRestore())
+                return step, tree
             except Exception as error:  # orbax raises many types for a damaged file
                 damage = error
         if damage is not None:

@@ -152,13 +152,13 @@ def solve_problem(
         sys.stdout.write("\n")
 
 
-def _directory(
-    out: Path | None, name: str, arguments: dict[str, Any], method: Method, seed: int, resume: bool
-) -> Path:
+def _directory(out: Path | None, name: str, arguments: dict[str, Any], method: Method, seed: int, resume: bool) -> Path:
     """The run's directory: as asked for, or a new one that names the run."""
     if out is not None:
         if not resume and out.exists() and any(out.iterdir()):
-            raise ValueError(f"--out {str(out)!r} is not empty: give a new directory, or --resume to go on with its run.")
+            raise ValueError(
+                f"--out {str(out)!r} is not empty: give a new directory, or --resume to go on with its run."
+            )
         return out
     parts = [name, *(f"{k}={':'.join(f'{x:g}' for x in np.atleast_1d(v))}" for k, v in arguments.items()), method.value]
     stem = "-".join([*parts, f"seed{seed}"])

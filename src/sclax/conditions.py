@@ -213,7 +213,7 @@ class Initial(AbstractCondition):
         A plucked string at rest: `Initial(lambda x: jnp.sin(x))` and `Initial(0.0, order=1)`.
     """
 
-    value: Any = eqx.field(static=True)
+    value: Any
     order: int = eqx.field(static=True, default=0)
     unknown: str | None = eqx.field(static=True, default=None)
 
@@ -240,7 +240,7 @@ class Dirichlet(AbstractCondition):
         `Dirichlet(lambda y: jnp.sin(y), on=domain.face(x=0))`
     """
 
-    value: Any = eqx.field(static=True)
+    value: Any
     on: Where = None
     unknown: str | None = eqx.field(static=True, default=None)
 
@@ -273,9 +273,9 @@ class Robin(AbstractCondition):
         Newton's cooling: `Robin(1.0, 0.5, 20.0, on=domain.face(x=1))`
     """
 
-    a: Any = eqx.field(static=True)
-    b: Any = eqx.field(static=True)
-    value: Any = eqx.field(static=True)
+    a: Any
+    b: Any
+    value: Any
     on: Where = None
     unknown: str | None = eqx.field(static=True, default=None)
 
@@ -295,7 +295,7 @@ class Neumann(AbstractCondition):
         Insulated ends: `Neumann(0.0)`
     """
 
-    value: Any = eqx.field(static=True)
+    value: Any
     on: Where = None
     unknown: str | None = eqx.field(static=True, default=None)
 
@@ -347,9 +347,7 @@ class Periodic(AbstractCondition):
             )
         i = domain.names.index(self.coordinate)
         unknowns = len(vocabulary.unknowns)
-        which = (
-            tuple(range(unknowns)) if self.unknown is None else (_unknown("Periodic", self.unknown, vocabulary),)
-        )
+        which = tuple(range(unknowns)) if self.unknown is None else (_unknown("Periodic", self.unknown, vocabulary),)
         residual = PeriodicResidual(i, float(domain.lengths[i]), self.order, which, unknowns)
         place = domain.face(**{self.coordinate: domain.lower[i]})
         return Law(residual, place, f"periodic_{self.coordinate}", self.order)
@@ -433,9 +431,9 @@ class Observations(AbstractCondition):
         `average(Observations({"x": x, "t": t}, u)) <= 1e-4`, or `each(Observations(...)) <= 1e-4`.
     """
 
-    points: Mapping[str, Any] = eqx.field(static=True)
-    values: Any = eqx.field(static=True)
-    noise: Any = eqx.field(static=True)
+    points: Mapping[str, Any]
+    values: Any
+    noise: Any
 
     def __init__(self, points: Any, values: Any = None, noise: Any = None):
         if hasattr(points, "to_dataframe"):  # xarray: every combination of its coordinates is one point
@@ -449,7 +447,9 @@ class Observations(AbstractCondition):
                 )
             values = {values: table.pop(values)}
         if noise is not None and np.any(_checks.finite_array("Observations", "noise", noise) <= 0):
-            raise ValueError("Observations: `noise` is a standard deviation and must be positive.")
+            raise ValueError(
+                f"Observations: `noise` is a standard deviation and must be positive, got {np.min(np.asarray(noise))}."
+            )
         self.points, self.values, self.noise = table, values, noise
 
     def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
@@ -546,11 +546,17 @@ def sliced(law: Law, domain: Box, over: tuple[str, ...], n: int) -> Law:
                 f"worst_case: `over` names `{name}`, which is no coordinate of the domain "
                 f"({_checks.listed(domain.names)})." + _checks.nearest(name, domain.names)
             )
+    if isinstance(law.place, PointSet):
+        raise ValueError(
+            f"worst_case: `over` cannot range over {_checks.listed(over)}: {law.name} lives on given points; leave it out."
+        )
     rest = domain.select(name for name in domain.names if name not in over)
     try:
         inner = rest if isinstance(law.place, Box) else law.place.within(rest)
     except (ValueError, AttributeError):
-        raise ValueError(f"worst_case: `over` cannot range over {_checks.listed(over)}, which {law.name} fixes.") from None
+        raise ValueError(
+            f"worst_case: `over` cannot range over {_checks.listed(over)}, which {law.name} fixes."
+        ) from None
     grid = inner.grid(n)
     residual = SliceResidual(law.residual, inner, grid, domain.names, over)
     return Law(residual, domain.select(over), law.name, law.order, law.power, len(grid))

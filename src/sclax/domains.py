@@ -182,6 +182,10 @@ class Box(AbstractPlace):
 
     def grid(self, n: int | Sequence[int]) -> Float[Array, "n k"]:
         """At most `n` points, equally many along each axis, ends included; or the given number along each axis."""
+        return jnp.asarray(self._grid(n))
+
+    def _grid(self, n: int | Sequence[int]) -> np.ndarray:
+        # On the host, so that a union of faces can put grids together while a training step is traced.
         if isinstance(n, int):
             # The tiny excess keeps 1000 ** (1 / 3) from rounding down to 9.
             n = [int(n ** (1 / max(self.dimension, 1)) + 1e-9)] * self.dimension
@@ -191,7 +195,7 @@ class Box(AbstractPlace):
         ]
         mesh = np.meshgrid(*axes, indexing="ij") if axes else [np.zeros(())]
         columns = [axis.ravel() for axis in mesh] if axes else []
-        return jnp.asarray(np.stack(columns, axis=-1) if columns else np.zeros((1, 0)))
+        return np.stack(columns, axis=-1) if columns else np.zeros((1, 0))
 
     def face(self, **fixed: Any) -> "Face":
         """The part of the box where some coordinates are fixed at an end:  `domain.face(x=0)`."""
@@ -247,15 +251,11 @@ class Face(AbstractPlace):
 
     def embed(self, w: Float[Array, " k"]) -> Point:
         fixed, free = dict(self.fixed), iter(range(self.chart.dimension))
-        return jnp.stack(
-            [jnp.asarray(fixed[n], w.dtype) if n in fixed else w[next(free)] for n in self.domain.names]
-        )
+        return jnp.stack([jnp.asarray(fixed[n], w.dtype) if n in fixed else w[next(free)] for n in self.domain.names])
 
     def normal(self, w: Float[Array, " k"]) -> Point:
         if len(self.fixed) != 1 or self.fixed[0][0] not in self.domain.space:
-            raise ValueError(
-                f"Face {dict(self.fixed)}: a normal needs exactly one fixed coordinate, and one of space."
-            )
+            raise ValueError(f"Face {dict(self.fixed)}: a normal needs exactly one fixed coordinate, and one of space.")
         ((name, value),) = self.fixed
         i = self.domain.names.index(name)
         sign = -1.0 if value == self.domain.lower[i] else 1.0
@@ -330,11 +330,13 @@ class Faces(AbstractPlace):
         charts = []
         for piece, start, end in zip(self.pieces, self.ends[:-1], self.ends[1:], strict=True):
             share = max(1, round(n * (end - start)))
-            local = np.asarray(piece.grid(share))
+            local = piece.chart._grid(share)
             unit = (local - np.asarray(piece.chart.lower)) / piece.chart.lengths
             unit = unit if unit.shape[1] else np.full((1, 1), 0.5)
-            # The end of one stretch is the start of the next: stay a millionth inside.
-            along = start + np.minimum(unit[:, 0], 1 - 1e-6) * (end - start)
+            # The end of one stretch is the start of the next: stay one floating-point number below it.
+            dtype = jnp.result_type(float)
+            along = (start + unit[:, 0] * (end - start)).astype(dtype)
+            along = np.minimum(along, np.nextafter(np.asarray(end, dtype), np.asarray(0, dtype)))
             charts.append(np.concatenate([along[:, None], unit[:, 1:]], axis=1))
         return jnp.asarray(np.concatenate(charts))
 

@@ -119,7 +119,7 @@ class OptaxDual(AbstractDual):
     def init(self, multipliers):
         return self.optimiser.init(multipliers)
 
-    def step(self, multipliers, state, violations):
+    def step(self, multipliers, state, violations) -> tuple[Any, Any]:
         updates, state = self.optimiser.update(-violations, state, multipliers)
         return optax.apply_updates(multipliers, updates), state
 

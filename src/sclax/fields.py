@@ -19,7 +19,7 @@ Index = tuple[int, ...]  # the coordinates of a derivative, ascending: u_xyx is 
 
 
 class Coordinate(NamedTuple):
-    index: int
+    number: int
 
 
 class Parameter(NamedTuple):
@@ -27,10 +27,10 @@ class Parameter(NamedTuple):
 
 
 class Derivative(NamedTuple):
-    """The derivative of unknown number `unknown` along coordinates `index`; () is the unknown itself."""
+    """The derivative of unknown number `unknown` along the coordinates `along`; () is the unknown itself."""
 
     unknown: int
-    index: Index
+    along: Index
 
 
 Quantity = Coordinate | Parameter | Derivative
@@ -51,7 +51,8 @@ class Vocabulary(eqx.Module):
             if names.count(name) > 1:
                 raise ValueError(
                     f"Problem: `{name}` stands for two things: coordinates are {_checks.listed(self.coordinates)}, "
-                    f"unknowns {_checks.listed(self.unknowns)}, parameters {_checks.listed(self.parameters)}. Rename one."
+                    f"unknowns {_checks.listed(self.unknowns)}, parameters {_checks.listed(self.parameters)}. "
+                    "Rename one."
                 )
 
     def _suffixes(self, suffix: str) -> list[Index]:
@@ -108,8 +109,7 @@ def signature(function: Callable[..., Any], owner: str) -> tuple[str, ...]:
         arguments = inspect.signature(function).parameters.values()
     except ValueError:
         raise ValueError(
-            f"{owner}: {function!r} has no signature to read names from; wrap it, "
-            "for example `lambda x: jnp.sin(x)`."
+            f"{owner}: {function!r} has no signature to read names from; wrap it, for example `lambda x: jnp.sin(x)`."
         ) from None
     names = []
     for argument in arguments:
@@ -193,18 +193,18 @@ def evaluate(
 ) -> list[Scalar]:
     """The value of each quantity at the point `z`; only the derivatives asked for are computed."""
     quantities = list(quantities)
-    wanted = {q.index for q in quantities if isinstance(q, Derivative)}
+    wanted = {q.along for q in quantities if isinstance(q, Derivative)}
     network = lambda z: outputs(model, z, len(vocabulary.unknowns))
     table = derivatives(network, z, wanted) if wanted else {}
     values = []
     for q in quantities:
         match q:
-            case Coordinate(index):
-                values.append(z[index])
+            case Coordinate(number):
+                values.append(z[number])
             case Parameter(name):
                 values.append(parameters[name])
-            case Derivative(unknown, index):
-                values.append(table[index][unknown])
+            case Derivative(unknown, along):
+                values.append(table[along][unknown])
     return values
 
 
@@ -218,7 +218,7 @@ class NamedFunction(eqx.Module):
     @property
     def order(self) -> int:
         """The highest order of derivative that the function asks for."""
-        return max((len(q.index) for q in self.quantities if isinstance(q, Derivative)), default=0)
+        return max((len(q.along) for q in self.quantities if isinstance(q, Derivative)), default=0)
 
     def __call__(self, model: Model, parameters: Mapping[str, Scalar], z: Point) -> Any:
         return self.function(*evaluate(model, self.vocabulary, parameters, z, self.quantities))

@@ -109,6 +109,13 @@ class Term(eqx.Module):
     worst: bool = eqx.field(static=True)
     n: int | None = eqx.field(static=True)
 
+    @property
+    def chosen(self) -> AbstractSampler:
+        """The sampler, once `problem.completed()` has made every open choice."""
+        if self.sampler is None:
+            raise ValueError(f"Problem: no points are chosen yet for `{self.name}`; call problem.completed() first.")
+        return self.sampler
+
     def density(self, losses: Losses) -> Losses:
         """ψ_α up to a factor:  [ℓ − α max ℓ]₊."""
         return jnp.maximum(losses - self.alpha * jnp.max(losses), 0.0)

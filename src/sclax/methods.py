@@ -75,7 +75,7 @@ def _zero_multipliers(problem: Problem) -> Multipliers:
 def _init_samplers(problem: Problem, key: Key) -> tuple[SamplerState, ...]:
     keys = jr.split(key, len(problem.terms))
     return tuple(
-        t.sampler.init(t.law.place, k)  # pyright: ignore[reportOptionalMemberAccess]
+        t.chosen.init(t.law.place, k)
         for t, k in zip(problem.terms, keys, strict=True)
     )
 
@@ -88,7 +88,7 @@ def _iterate(
     key_draw, key_move = jr.split(key)
     densities = [problem.density(state.model, t, level) for t, level in zip(terms, state.levels, strict=True)]
     drawn = [
-        t.sampler.step(t.law.place, d, s, k)
+        t.chosen.step(t.law.place, d, s, k)
         for t, d, s, k in zip(terms, densities, state.samplers, jr.split(key_draw, len(terms)), strict=True)
     ]
     points = tuple(s.points for s, _ in drawn)
@@ -97,7 +97,7 @@ def _iterate(
     # Chains move under the weights of the pass, at which their densities are known.
     densities = [problem.density(state.model, t, level) for t, level in zip(terms, levels, strict=True)]
     moved = [
-        t.sampler.observe(t.law.place, d, s, t.density(r.losses), k)
+        t.chosen.observe(t.law.place, d, s, t.density(r.losses), k)
         for t, d, (s, _), r, k in zip(
             terms, densities, drawn, evaluation.terms, jr.split(key_move, len(terms)), strict=True
         )
@@ -213,11 +213,12 @@ class Penalty(AbstractMethod):
         return 100
 
     def prepare(self, problem: Problem) -> Problem:
+        known = (*problem.constraints, "objective")
         for name, _ in self.weights:
-            if name not in (*problem.constraints, "objective"):
+            if name not in known:
                 raise ValueError(
-                    f"Penalty: `weights` names `{name}`; there are {_checks.listed((*problem.constraints, 'objective'))}."
-                    + _checks.nearest(name, (*problem.constraints, "objective"))
+                    f"Penalty: `weights` names `{name}`; there are {_checks.listed(known)}."
+                    + _checks.nearest(name, known)
                 )
         return problem.completed()
 

@@ -149,9 +149,11 @@ def history(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = N
 
 
 def samples(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = None) -> Figure | None:
-    """The points of ψ_α at up to four stages of training, for the first worst case on the interior; None without one."""
+    """The points of ψ_α at up to four stages of training, of the first worst case on the interior; None without one."""
     names = problem.domain.names
-    worst = [t for t in problem.terms if t.worst and t.law.place.chart.names == names and f"snapshot.{t.name}" in history]
+    worst = [
+        t for t in problem.terms if t.worst and t.law.place.chart.names == names and f"snapshot.{t.name}" in history
+    ]
     if not worst:
         return None
     clouds, steps = history[f"snapshot.{worst[0].name}"], history["snapshot_step"]

@@ -37,7 +37,7 @@ class FirstOrder(AbstractPrimal):
     def init(self, model: Model) -> PyTree:
         return self.optimiser.init(eqx.filter(model, eqx.is_inexact_array))
 
-    def step(self, problem, model, state, points, scale, prices):
+    def step(self, problem, model, state, points, scale, prices) -> tuple[Any, Any, Evaluation]:
         weights, rest = eqx.partition(model, eqx.is_inexact_array)
 
         def lagrangian(weights):

@@ -55,8 +55,8 @@ class Problem(eqx.Module):
     - `objective`: a measure or a weighted sum of measures; none makes a feasibility problem.
     - `constraints`: by name, `measure <= tolerance`.
     - `unknowns`: names of the network's outputs.
-    - `reference`: a function by argument name that gives the true solution (for several unknowns a dict or tuple), or an
-      xarray Dataset; used by `error` and `plot` only, never in training.
+    - `reference`: a function by argument name that gives the true solution (for several unknowns a dict or tuple),
+      or an xarray Dataset; used by `error` and `plot` only, never in training.
 
     !!! example
         ```python
@@ -93,7 +93,7 @@ class Problem(eqx.Module):
             raise ValueError("Problem: `unknowns` is empty; name the network's outputs, for example ('u',).")
         fixed, ranges = _split_parameters(dict(parameters or {}))
         sums = _named_sums(objective, dict(constraints or {}))
-        periodic = [m.condition.coordinate for s in sums.values() for _, m in s.parts if _is_periodic(m)]
+        periodic = [name for s in sums.values() for _, m in s.parts for name in _wrapped_by(m)]
         domain = domain.join(ranges)
         domain = domain.wrapping(name for name in periodic if name in domain.names)
         vocabulary = Vocabulary(domain.names, unknowns, tuple(fixed))
@@ -112,7 +112,7 @@ class Problem(eqx.Module):
         self.reference = reference
         for term in self.terms:
             if term.sampler is not None:
-                jax.eval_shape(lambda t=term: t.sampler.init(t.law.place, jax.random.key(0)))
+                jax.eval_shape(lambda t=term: t.chosen.init(t.law.place, jax.random.key(0)))
 
     @property
     def unknowns(self) -> tuple[str, ...]:
@@ -174,10 +174,9 @@ class Problem(eqx.Module):
         return Evaluation(objective, values, found)
 
     def _pass(self, model: Model, term: Term, w: Points) -> TermValues:
-        assert term.sampler is not None, "complete the problem before evaluating it"
         rows = term.law.rows(model, self.parameters, w)
         losses = term.law.losses(rows)
-        weights = jax.lax.stop_gradient(term.sampler.weights(term.density(losses)))
+        weights = jax.lax.stop_gradient(term.chosen.weights(term.density(losses)))
         return TermValues(rows, losses, weights, losses if term.separate else jnp.vdot(weights, losses))
 
     def violations(self, values: Multipliers) -> Multipliers:
@@ -196,8 +195,11 @@ class Problem(eqx.Module):
         return tuple(jnp.asarray(f).reshape(arrays[0].shape) for f in found)
 
 
-def _is_periodic(measure: AbstractMeasure) -> bool:
-    return isinstance(measure, Average | WorstCase) and isinstance(measure.condition, Periodic)
+def _wrapped_by(measure: AbstractMeasure) -> list[str]:
+    """The coordinate that a measure of a periodicity wraps."""
+    if isinstance(measure, Average | WorstCase) and isinstance(measure.condition, Periodic):
+        return [measure.condition.coordinate]
+    return []
 
 
 def _split_parameters(parameters: dict[str, Any]) -> tuple[dict[str, Scalar], dict[str, tuple[float, float]]]:
@@ -255,9 +257,9 @@ def _tolerance_for(name: str, constraint: Constraint, terms: list[Term]) -> Floa
     if separate and len(terms) > 1:
         raise ValueError(f"Problem: constraint `{name}` adds `each(...)` to something else; use two constraints.")
     tolerance = jnp.asarray(constraint.tolerance, jnp.result_type(float))
-    shape = (int(separate[0].law.place.measure),) if separate else ()
+    samples = int(separate[0].law.place.measure) if separate else 0
     try:
-        return jnp.broadcast_to(tolerance, shape)
+        return jnp.broadcast_to(tolerance, (samples,) if separate else ())
     except ValueError:
-        what = f"a number or {shape[0]} numbers, one for each sample" if separate else "a number"
+        what = f"a number or {samples} numbers, one for each sample" if separate else "a number"
         raise ValueError(f"Problem: the tolerance of `{name}` must be {what}, got shape {tolerance.shape}.") from None

@@ -80,7 +80,7 @@ def error_map(problem: Problem, model: Model, reference: Any = None) -> xr.DataA
         if callable(reference):
             true = _reference(problem, tuple(points.T), reference)
         else:
-            at = reference.sel({name: value for name, value in fixed.items()}, method="nearest")
+            at = reference.sel(fixed, method="nearest")
             true = jnp.stack([at[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
         errors[index] = jnp.linalg.norm(found - true) / jnp.linalg.norm(true)
     return xr.DataArray(errors, coords=family, dims=tuple(family), name="relative_l2")
@@ -154,7 +154,7 @@ class Report:
         head = "Every constraint holds" if self.holds else "Some constraint is violated"
         lines = [f"{head} on an independent sample of {self.points:,} points.", ""]
         columns = ("law", "measure", "tolerance", "estimate", "violation", "multiplier", "max |r|", "worst at")
-        rows = [columns]
+        rows: list[tuple[str, ...]] = [columns]
         for f in self.findings:
             place = ", ".join(f"{k}={v:.4g}" for k, v in f.where.items())
             numbers = (f.tolerance, f.estimate, f.violation, f.multiplier, f.largest_residual)
@@ -313,6 +313,7 @@ def _notes(problem: Problem) -> list[str]:
             if dimension > limit:
                 notes.append(
                     f"{term.name} has order k' = {term.law.order} in d = {dimension} dimensions of space: the paper's "
-                    f"Proposition 3.1 (d ≤ 4k' − 1 = {limit}) does not promise that a small worst case is a weak solution."
+                    f"Proposition 3.1 (d ≤ 4k' − 1 = {limit}) does not promise that a small worst case is a weak "
+                    "solution."
                 )
     return notes

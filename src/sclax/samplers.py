@@ -247,9 +247,7 @@ class MetropolisHastings(AbstractSampler):
     scale: Any = eqx.field(static=True)
     restart: bool = eqx.field(static=True)
 
-    def __init__(
-        self, chains: int = 20, steps: int = 250, keep: int = 1000, scale: Any = 0.1, restart: bool = True
-    ):
+    def __init__(self, chains: int = 20, steps: int = 250, keep: int = 1000, scale: Any = 0.1, restart: bool = True):
         self.chains = _checks.count("MetropolisHastings", "chains", chains)
         self.steps = _checks.count("MetropolisHastings", "steps", steps)
         self.keep = _checks.count("MetropolisHastings", "keep", keep)
@@ -320,9 +318,7 @@ class PersistentChains(AbstractSampler):
     target: float = eqx.field(static=True)
     jump: float = eqx.field(static=True)
 
-    def __init__(
-        self, chains: int = 1000, steps: int = 1, scale: Any = 0.1, target: float = 0.3, jump: float = 0.1
-    ):
+    def __init__(self, chains: int = 1000, steps: int = 1, scale: Any = 0.1, target: float = 0.3, jump: float = 0.1):
         self.chains = _checks.count("PersistentChains", "chains", chains)
         self.steps = _checks.count("PersistentChains", "steps", steps)
         self.scale, self.target, self.jump = _frozen(scale), float(target), float(jump)

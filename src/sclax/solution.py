@@ -104,7 +104,9 @@ class Solution:
                 )
         for name in names:
             if name not in coordinates:
-                raise ValueError(f"{owner}: coordinate `{name}` is missing; the solution takes {_checks.listed(names)}.")
+                raise ValueError(
+                    f"{owner}: coordinate `{name}` is missing; the solution takes {_checks.listed(names)}."
+                )
         try:
             arrays = jnp.broadcast_arrays(*(jnp.asarray(coordinates[n], jnp.result_type(float)) for n in names))
         except ValueError:
@@ -319,7 +321,7 @@ def load_solution(
         )
     description = about["model"]
     if "leaves" not in description:
-        model = nn.rebuild(description, arrays)
+        model = _rebuilt(path, description, arrays)
     elif model is None:
         raise ValueError(
             f"load: {str(path)!r} holds the weights of a model of your own: pass one of the same shape, "
@@ -327,12 +329,21 @@ def load_solution(
         )
     else:
         model = _poured(path, model, [arrays[f"leaf{i}"] for i in range(description["leaves"])])
-    multipliers = {name: arrays[f"multipliers/{name}"] for name in problem.constraints if f"multipliers/{name}" in arrays}
+    multipliers = {
+        name: arrays[f"multipliers/{name}"] for name in problem.constraints if f"multipliers/{name}" in arrays
+    }
     if set(multipliers) != set(problem.constraints):
         raise ValueError(f"load: {str(path)!r} has no multipliers for {_checks.listed(problem.constraints)}.")
     history = {name.removeprefix("history/"): a for name, a in arrays.items() if name.startswith("history/")}
     result = getattr(RESULTS, about["result"])
     return Solution(problem, model, None, multipliers, history, result, about["seed"], about["priced"])
+
+
+def _rebuilt(path: Any, description: Any, arrays: Mapping[str, np.ndarray]) -> Model:
+    try:
+        return nn.rebuild(description, arrays)
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"load: {str(path)!r} describes no model that this version knows ({error}).") from error
 
 
 def _poured(path: Any, model: Model, leaves: list[np.ndarray]) -> Model:

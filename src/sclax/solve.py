@@ -116,7 +116,7 @@ class _Ready(eqx.Module):
 class _Factory(eqx.Module):
     """A user's function that builds a network."""
 
-    function: Callable[..., Model] = eqx.field(static=True)
+    function: Callable[..., Any] = eqx.field(static=True)
 
     def __call__(self, domain, outputs, key):
         return _called(self.function, domain, outputs, key)
@@ -127,13 +127,13 @@ def _builder(model: Any) -> _Ready | _Factory:
     model = default_model if model is None else model
     if not callable(model):
         raise ValueError(
-            "solve: `model` must be a network (a callable pytree) or a function (domain, outputs, key) that builds one, "
-            f"got {model!r:.80}."
+            "solve: `model` must be a network (a callable pytree) or a function (domain, outputs, key) that builds "
+            f"one, got {model!r:.80}."
         )
     return _Ready(model) if jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)) else _Factory(model)
 
 
-def _called(build: Callable[..., Model], domain: Any, outputs: int, key: Key) -> Model:
+def _called(build: Callable[..., Any], domain: Any, outputs: int, key: Key) -> Model:
     try:
         model = build(domain, outputs, key=key)
     except TypeError as error:
@@ -319,7 +319,7 @@ def solve(
 
 
 def _rank(solution: Solution) -> tuple[bool, bool, float]:
-    return solution.result == RESULTS.nonfinite, not solution.feasible, solution.objective
+    return bool(solution.result == RESULTS.nonfinite), not solution.feasible, solution.objective
 
 
 def _report(reporter, problem, summary, step, steps, elapsed, limit, chunk_seconds, length) -> None:
@@ -357,16 +357,17 @@ def _restored(arrays: PyTree, stored: dict[str, Any], path: Any) -> PyTree:
     return jax.tree.unflatten(structure, new)
 
 
-def fingerprint(problem: Problem, method: AbstractMethod, seed: int, seeds: int | None, arrays: PyTree) -> dict[str, Any]:
+def fingerprint(
+    problem: Problem, method: AbstractMethod, seed: int, seeds: int | None, arrays: PyTree
+) -> dict[str, Any]:
     """What makes a run this run and no other; everything but how long it may take."""
     domain = problem.domain
-    functions = [leaf for leaf in _functions(problem.terms)]
     return {
         "domain": [[n, a, b] for n, a, b in zip(domain.names, domain.lower, domain.upper, strict=True)],
         "unknowns": list(problem.unknowns),
         "parameters": {name: float(value) for name, value in problem.parameters.items()},
         "laws": [[t.name, t.owner, str(t.sampler)] for t in problem.terms],
-        "equations": functions,
+        "equations": _functions(problem.terms),
         "tolerances": {n: _digest(np.asarray(t)) for n, t in problem.tolerances.items()},
         "data": _digest(*(np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(problem.terms, eqx.is_array)))),
         "method": type(method).__name__,

@@ -3,9 +3,10 @@ from typing import Any
 
 import equinox as eqx
 
+from .. import _checks
 from .._typing import Array, Float, Point
 from ..domains import Box
-from ..fields import Vocabulary, components, named
+from ..fields import Vocabulary, components, named, signature
 
 
 class HardConstraint(eqx.Module):
@@ -33,10 +34,12 @@ class HardConstraint(eqx.Module):
         self.network, self.function, self.domain, self.unknowns = network, function, domain, tuple(unknowns)
         bound = named(function, Vocabulary(domain.names, self.unknowns, ()), "HardConstraint")
         if bound.order > 0:
-            raise ValueError("HardConstraint: `function` may use unknowns and coordinates, but no derivatives.")
+            names = [n for n in signature(function, "HardConstraint") if n not in (*domain.names, *self.unknowns)]
+            raise ValueError(
+                "HardConstraint: `function` may use unknowns and coordinates, but no derivatives, "
+                f"got {_checks.listed(names)}."
+            )
 
     def __call__(self, z: Point) -> Float[Array, " m"]:
         bound = named(self.function, Vocabulary(self.domain.names, self.unknowns, ()), "HardConstraint")
         return components(bound(self.network, {}, z), "HardConstraint")
-
-

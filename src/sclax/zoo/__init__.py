@@ -8,6 +8,6 @@ from ._registry import paper_settings as paper_settings
 from ._rows import ROWS as ROWS
 from ._rows import Row as Row
 from ._settings import PaperSettings as PaperSettings
-from .convection import convection as convection
+from ._convection import convection as convection
 
 __all__ = ["PaperSettings", "convection", "paper_settings"]

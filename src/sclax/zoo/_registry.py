@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from .. import _checks
 from ..problem import Problem, Recipe
-from . import convection
+from . import _convection
 from ._settings import PaperSettings
 
 
@@ -20,7 +20,7 @@ class Entry(NamedTuple):
 
 ENTRIES: dict[str, Entry] = {
     "convection": Entry(
-        convection.convection, convection.paper_problem, convection.paper_settings, convection.EQUATION
+        _convection.convection, _convection.paper_problem, _convection.paper_settings, _convection.EQUATION
     ),
 }
 

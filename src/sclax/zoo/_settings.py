@@ -8,7 +8,7 @@ import optax
 
 from .. import nn
 from .._typing import Key, Model
-from ..methods import PrimalDual, Penalty
+from ..methods import Penalty, PrimalDual
 from ..samplers import MetropolisHastings
 
 

@@ -56,9 +56,7 @@ def convection(beta: Speed = 10.0, tolerance: float | None = None) -> Problem:
 def paper_settings(beta: Speed = 30.0) -> PaperSettings:
     """The paper's Tables 3 to 6 for convection: β = 30, β = 50 (used for every other number), or a family."""
     if isinstance(beta, tuple | list):
-        return PaperSettings(
-            tolerance=1e-3, scales=(("x", 0.5), ("t", 0.1), ("beta", 3.0)), steps=200_000, keep=2500
-        )
+        return PaperSettings(tolerance=1e-3, scales=(("x", 0.5), ("t", 0.1), ("beta", 3.0)), steps=200_000, keep=2500)
     if beta <= 30:
         return PaperSettings(tolerance=1e-3, scales=(("x", 0.5), ("t", 0.1)), steps=175_000)
     return PaperSettings(tolerance=5e-3, scales=(("x", 0.5), ("t", 0.1)), steps=200_000)

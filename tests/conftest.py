@@ -1,0 +1,17 @@
+"""Shapes in annotations are checked at run time, and warnings are errors."""
+
+import jax
+import pytest
+from jaxtyping import install_import_hook
+
+# Modules that calculate. Where users' arguments come in, the library's own messages are what is tested.
+CHECKED = ["sclax.fields", "sclax.primal", "sclax.dual", "sclax.methods", "sclax.report", "sclax.nn"]
+with install_import_hook(CHECKED, "beartype.beartype"):
+    import sclax  # noqa: F401
+
+
+@pytest.fixture
+def x64():
+    """Double precision within one test."""
+    with jax.enable_x64(True):
+        yield

@@ -1,0 +1,92 @@
+"""The command, as a user calls it."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import sclax as scl
+from sclax import cli
+
+
+@pytest.fixture
+def sclax(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: CliRunner().invoke(cli.app, list(words))
+
+
+def test_list_shows_the_equations(sclax):
+    shown = sclax("list").stdout
+    assert "convection" in shown
+    assert "uₜ + β uₓ = 0" in shown
+
+
+def test_json_is_one_object_with_the_promised_keys(sclax, tmp_path):
+    result = sclax("solve", "convection", "--set", "beta=2", "--steps", "100", "--out", "run", "--json")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    wanted = {"relative_l2", "sup_residual", "multipliers", "violations", "seconds", "operator_evaluations", "result"}
+    assert wanted <= set(found)
+    assert found["result"] == "steps_done"
+    assert found["operator_evaluations"] == 100 * 2000
+    assert found["multipliers"].keys() == found["violations"].keys() == {"pde"}
+    assert found["sup_residual"]["pde"] > 0
+    assert json.loads((tmp_path / "run" / "record.json").read_text()) == found
+    solution = scl.load(tmp_path / "run" / "solution.scl")
+    assert solution.error() == pytest.approx(found["relative_l2"])
+    assert solution.parameters == {"beta": 2.0}
+    names = {p.name for p in (tmp_path / "run").iterdir()}
+    assert {"solution.png", "history.png", "samples.png", "history.npz", "checkpoint"} <= names
+    assert np.load(tmp_path / "run" / "history.npz", allow_pickle=False)["step"].tolist() == [100]
+
+
+def test_a_run_resumes_where_it_stopped(sclax):
+    base = ("solve", "convection", "--set", "beta=2", "--out", "run", "--json", "--steps")
+    assert sclax(*base, "100").exit_code == 0
+    refused = sclax(*base, "200")
+    assert refused.exit_code == 2
+    assert "--resume" in refused.stderr
+    resumed = json.loads(sclax(*base, "200", "--resume").stdout)
+    assert resumed["steps"] == 200
+    other = sclax("solve", "convection", "--set", "beta=3", "--out", "run", "--steps", "200", "--resume")
+    assert other.exit_code == 2
+    assert "another run" in other.stderr
+
+
+def test_seeds_are_reported_one_by_one(sclax):
+    found = json.loads(sclax("solve", "convection", "--steps", "100", "--seeds", "2", "--json").stdout)
+    assert sorted(r["seed"] for r in found["per_seed"]) == [0, 1]
+    assert found["relative_l2"] == found["per_seed"][0]["relative_l2"]
+
+
+@pytest.mark.parametrize(("method", "evaluations"), [("pinn", 1000), ("r3", 1000), ("paper", 6020)])
+def test_the_rows_of_the_paper_run(sclax, method, evaluations):
+    found = json.loads(sclax("solve", "convection", "--method", method, "--steps", "2", "--json").stdout)
+    assert found["operator_evaluations"] == 2 * evaluations
+
+
+def test_a_family_is_a_range(sclax, tmp_path):
+    result = sclax("solve", "convection", "--set", "beta=1:3", "--steps", "100", "--out", "family")
+    assert result.exit_code == 0
+    assert scl.load(tmp_path / "family" / "solution.scl").problem.domain.names == ("x", "t", "beta")
+
+
+@pytest.mark.parametrize(
+    ("words", "fragment"),
+    [
+        (("solve", "convektion"), "Did you mean `convection`"),
+        (("solve", "convection", "--set", "beta"), "NAME=NUMBER"),
+        (("solve", "convection", "--set", "beta=fast"), "beta=fast"),
+        (("solve", "convection", "--set", "beta=5:1"), "low < high"),
+        (("solve", "convection", "--set", "gamma=1"), "gamma"),
+        (("solve", "convection", "--steps", "0"), "`steps`"),
+        (("solve", "convection", "--resume"), "--out"),
+        (("solve", "convection", "--set", "beta=nan"), "finite"),
+    ],
+)
+def test_bad_words_are_refused(sclax, tmp_path, words, fragment):
+    result = sclax(*words)
+    assert result.exit_code == 2
+    assert fragment in " ".join(result.stderr.split())
+    assert not list(tmp_path.iterdir())

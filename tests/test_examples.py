@@ -1,0 +1,23 @@
+"""Every example runs, and one number of each is as it should be."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+PINNED = {"convection": 0.03, "obstacle": 5e-3}
+
+
+def test_every_example_is_pinned():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(PINNED)
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_the_error_of_an_example_is_small(name, tmp_path):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    assert 0 <= example.result < PINNED[name]
+    example.plot().savefig(tmp_path / "figure.png")
+    assert len((EXAMPLES / f"{name}.py").read_text().splitlines()) < 60

@@ -1,0 +1,354 @@
+"""The host loop: one trace, exact counts, resuming bit for bit, and endings that lose nothing."""
+
+import json
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import sclax as scl
+from sclax import _progress
+from sclax.solution import result_name
+
+from . import small
+
+METHOD = scl.PrimalDual(optax.adam(1e-2), optax.adam(1e-2))
+traces = []
+
+
+def transport(u_t, u_x, beta):
+    traces.append(1)
+    return u_t + beta * u_x
+
+
+def sine(x):
+    return jnp.sin(x)
+
+
+def convection(beta=3.0, sampler=None, tolerance=1e-3):
+    return scl.Problem(
+        domain=scl.Box(x=(0, 2 * np.pi), t=(0, 1)),
+        parameters={"beta": beta},
+        objective=scl.average(scl.Initial(sine), n=16) + scl.average(scl.Periodic("x"), n=8),
+        constraints={"pde": scl.worst_case(transport, n=20, sampler=sampler) <= tolerance},
+    )
+
+
+def tiny(domain, outputs, key):
+    return scl.nn.MLP(domain, outputs, width=8, depth=2, key=key)
+
+
+def run(problem=None, **kwargs):
+    return scl.solve(problem or convection(), tiny, METHOD, **{"progress": False, "steps": 200, **kwargs})
+
+
+def leaves(solution):
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(solution.model) if hasattr(leaf, "shape")]
+
+
+def identical(a, b):
+    same = [np.array_equal(x, y) for x, y in zip(leaves(a), leaves(b), strict=True)]
+    same += [np.array_equal(a.multipliers[k], b.multipliers[k]) for k in a.multipliers]
+    same += [np.array_equal(a.history[k], b.history[k]) for k in a.history if k != "seconds"]
+    return all(same)
+
+
+SAMPLERS = [
+    scl.MetropolisHastings(4, 10, 20),
+    scl.PersistentChains(20),
+    scl.Langevin(20),
+    scl.ImportanceWeights(20),
+    scl.R3(20),
+    scl.RAD(20, pool=50, every=30),
+    scl.Sobol(20),
+]
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda s: type(s).__name__)
+def test_interrupted_and_uninterrupted_runs_agree_bit_for_bit(sampler, tmp_path):
+    problem = convection(sampler=sampler)
+    whole = run(problem, steps=300)
+    run(problem, steps=100, checkpoint=tmp_path / "state")
+    resumed = run(problem, steps=300, checkpoint=tmp_path / "state")
+    assert resumed.steps == 300
+    assert identical(whole, resumed)
+
+
+def test_several_seeds_resume_bit_for_bit(tmp_path):
+    whole = run(steps=200, seeds=2)
+    run(steps=100, seeds=2, checkpoint=tmp_path / "state")
+    resumed = run(steps=200, seeds=2, checkpoint=tmp_path / "state")
+    assert all(identical(a, b) for a, b in zip(whole, resumed, strict=True))
+
+
+def test_a_finished_run_is_read_back_not_trained_again(tmp_path):
+    first = run(checkpoint=tmp_path / "state")
+    before = len(traces)
+    second = run(checkpoint=tmp_path / "state")
+    assert len(traces) == before
+    assert identical(first, second)
+
+
+def test_chunks_do_not_change_the_result():
+    """137 steps in one chunk of 100 and one of 37 are the first 137 of any run."""
+    a = run(steps=137)
+    assert a.steps == 137
+    assert list(a.history["step"]) == [100, 137]
+
+
+def test_runs_of_one_shape_share_their_compiled_code():
+    run(convection(beta=3.0))
+    before = len(traces)
+    run(convection(beta=4.0, tolerance=1e-2), seed=5)
+    assert len(traces) == before
+
+
+def test_same_seed_same_result_other_seed_other_result():
+    assert identical(run(seed=3), run(seed=3))
+    assert not np.array_equal(leaves(run(seed=3))[0], leaves(run(seed=4))[0])
+
+
+def test_seeds_by_vmap_are_the_runs_of_their_seeds():
+    many = run(seeds=3, seed=5, steps=50)
+    assert sorted(s.seed for s in many) == [5, 6, 7]
+    for solution in many:
+        alone = run(seed=solution.seed, steps=50)
+        for a, b in zip(leaves(solution), leaves(alone), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
+
+
+def test_seeds_come_feasible_first_then_by_objective():
+    many = run(convection(tolerance=0.05), seeds=4, steps=300)
+    key = [(not s.feasible, s.objective) for s in many]
+    assert key == sorted(key)
+
+
+def counted(sampler, steps=3, **kwargs):
+    """The number of points at which a residual was really evaluated, counted one by one."""
+    evaluated = []
+
+    def law(u_x, x):
+        jax.debug.callback(lambda _: evaluated.append(1), x)
+        return u_x - 1
+
+    problem = scl.Problem(
+        domain=scl.Box(x=(0, 1), t=(0, 1)),
+        objective=scl.average(scl.Initial(0.0), n=5),
+        constraints={"law": scl.worst_case(law, sampler=sampler) <= 0},
+    )
+    method = scl.PrimalDual(optax.sgd(1e-3), scl.DualAscent(1e-3), **kwargs)
+    solution = scl.solve(problem, tiny, method, steps=steps, progress=False)
+    jax.effects_barrier()
+    return len(evaluated), solution.operator_evaluations
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=lambda s: type(s).__name__)
+def test_operator_evaluations_are_counted_exactly(sampler):
+    real, reported = counted(sampler)
+    assert real == reported > 0
+
+
+def test_operator_evaluations_of_several_primal_steps():
+    real, reported = counted(scl.PersistentChains(20), primal_steps=4)
+    assert real == reported == 3 * 4 * 40
+
+
+def test_ctrl_c_keeps_what_was_learned(monkeypatch, tmp_path):
+    calls = []
+
+    def interrupt(self, **_):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_progress.Reporter, "update", interrupt)
+    stopped = run(steps=1000, checkpoint=tmp_path / "state")
+    assert stopped.result == scl.RESULTS.interrupted
+    assert stopped.steps == 200
+    monkeypatch.undo()
+    resumed = run(steps=300, checkpoint=tmp_path / "state")
+    assert identical(resumed, run(steps=300))
+
+
+def test_nan_rolls_back_to_the_last_good_chunk(capsys):
+    """The rate is zero until step 150 and then blows the weights up."""
+    rate = optax.piecewise_constant_schedule(1e-3, {150: 1e38})
+    method = scl.PrimalDual(optax.sgd(rate), scl.DualAscent(1e-3))
+    solution = scl.solve(convection(), tiny, method, steps=400)
+    assert solution.result == scl.RESULTS.nonfinite
+    assert solution.steps == 100
+    assert all(np.isfinite(leaf).all() for leaf in leaves(solution))
+    assert "rolled back to 100" in capsys.readouterr().err
+
+
+def test_one_bad_seed_does_not_spoil_the_others():
+    def delicate(u, x):
+        return jnp.log(u + 1.0)  # NaN for networks that start below −1
+
+    problem = scl.Problem(domain=small.unit(), objective=scl.average(delicate))
+
+    def build(domain, outputs, key):
+        return small.Value(jnp.where(jax.random.uniform(key) < 0.5, -3.0, 1.0))
+
+    many = scl.solve(problem, build, METHOD, seeds=6, steps=300, progress=False)
+    results = [result_name(s.result) for s in many]
+    assert {"nonfinite", "steps_done"} == set(results)
+    assert results == sorted(results, reverse=True)  # good ones first
+    assert many[0](x=0.5) == pytest.approx(0.0, abs=1e-2)
+
+
+def test_without_a_budget_it_ends_feasible_and_flat():
+    method = scl.PrimalDual(optax.sgd(0.05), scl.DualAscent(0.05))
+    solution = scl.solve(small.bounded(9.0), small.value(), method, progress=False)
+    assert solution.result == scl.RESULTS.converged
+    assert solution.feasible
+    assert solution(x=0.0) == pytest.approx(2.0, abs=1e-3)
+
+
+def test_seconds_end_a_run():
+    solution = run(steps=None, seconds=4.0)
+    assert solution.result == scl.RESULTS.time_up
+    assert solution.seconds < 8.0
+
+
+def test_history_has_a_row_for_each_chunk():
+    history = run(steps=400).history
+    assert list(history["step"]) == [100, 200, 300, 400]
+    for name in ("seconds", "evaluations", "objective", "values.pde", "multipliers.pde", "acceptance.pde"):
+        assert history[name].shape == (4,)
+    assert np.all(np.diff(history["evaluations"]) > 0)
+    assert history["snapshot.pde"].shape == (3, 20, 2)
+    assert list(history["snapshot_step"]) == [100, 200, 400]
+
+
+def test_progress_is_plain_lines_without_a_terminal(capsys):
+    run(steps=100, progress=True)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "objective" in shown.err
+    assert "worst violation" in shown.err
+    assert "λ[pde]" in shown.err
+    assert "left" in shown.err
+
+
+def test_the_default_rule_is_the_same_object_for_every_problem():
+    a = scl.solve(small.bounded(), steps=2, progress=False)
+    b = scl.solve(convection(), steps=2, progress=False)
+    assert a.method is b.method
+    assert a.model.layers[0].weight.shape[0] == b.model.layers[0].weight.shape[0] == 50
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragments"),
+    [
+        ({"steps": 0}, ("steps", "0", "at least 1")),
+        ({"steps": 1.5}, ("steps", "1.5", "whole number")),
+        ({"seconds": -1}, ("seconds", "-1", "positive")),
+        ({"seeds": 0}, ("seeds", "0")),
+        ({"seed": -1}, ("seed", "-1")),
+        ({"method": "paper"}, ("method", "'paper'", "PrimalDual")),
+        ({"model": 3}, ("model", "3", "domain, outputs, key")),
+        ({"model": lambda z: z}, ("model", "no weights", "domain, outputs, key")),
+        ({"model": lambda domain, outputs, key: jnp.sin}, ("model", "without weights")),
+        ({"model": small.Hats(jnp.zeros(3)), "wrong": True}, ("model", "(2,)")),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, fragments):
+    problem = convection()
+    if arguments.pop("wrong", False):
+        problem = scl.Problem(domain=small.unit(), unknowns=("u", "v"), objective=scl.average(lambda u, v: u - v))
+    with pytest.raises(ValueError, match=".") as caught:
+        scl.solve(problem, **{"model": tiny, "method": METHOD, "steps": 1, "progress": False, **arguments})
+    for fragment in fragments:
+        assert fragment in str(caught.value)
+
+
+def test_solve_wants_a_problem():
+    with pytest.raises(ValueError, match="`problem` must be a Problem, got 3"):
+        scl.solve(3)
+
+
+# --- checkpoints that must not be used ----------------------------------------------------------------------------
+
+
+def contents(path):
+    return {p: p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+
+
+def refused(path, fragments, problem=None, **kwargs):
+    before = contents(path) if path.is_dir() else path.read_bytes()
+    with pytest.raises(ValueError, match="checkpoint") as caught:
+        run(problem, checkpoint=path, **kwargs)
+    for fragment in fragments:
+        assert fragment in str(caught.value)
+    assert before == (contents(path) if path.is_dir() else path.read_bytes())
+
+
+def test_a_foreign_directory_is_left_alone(tmp_path):
+    (tmp_path / "thesis.txt").write_text("ten years of work")
+    refused(tmp_path, ("not a checkpoint of sclax", "Nothing was written", "new directory"))
+
+
+def test_a_file_is_no_directory(tmp_path):
+    (tmp_path / "file").write_text("x")
+    refused(tmp_path / "file", ("is a file",))
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        ({"problem": convection(beta=9.0)}, "parameters"),
+        ({"problem": convection(tolerance=0.5)}, "tolerances"),
+        ({"problem": convection(sampler=scl.R3(20))}, "laws"),
+        ({"seed": 1}, "seed"),
+        ({"seeds": 2}, "seeds"),
+    ],
+)
+def test_a_checkpoint_of_another_run_is_refused(other, what, tmp_path):
+    run(steps=100, checkpoint=tmp_path / "state")
+    refused(tmp_path / "state", ("another run", f"its {what} is", "Nothing was written"), **other)
+
+
+def test_a_checkpoint_of_another_equation_is_refused(tmp_path):
+    build = lambda factor: scl.Problem(domain=small.unit(), objective=scl.average(factor))
+    scl.solve(build(lambda u: u - 1), tiny, METHOD, steps=100, checkpoint=tmp_path / "s", progress=False)
+    with pytest.raises(ValueError, match="its equations is"):
+        scl.solve(build(lambda u: u - 2), tiny, METHOD, steps=100, checkpoint=tmp_path / "s", progress=False)
+
+
+def test_a_damaged_state_is_not_used_and_the_one_before_is(tmp_path):
+    path = tmp_path / "state"
+    run(steps=100, checkpoint=path)
+    run(steps=200, checkpoint=path)
+    newest = max((path / "states").iterdir(), key=lambda p: int(p.name) if p.name.isdigit() else -1)
+    for file in newest.rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"\0" * 10)
+    assert identical(run(steps=300, checkpoint=path), run(steps=300))
+
+
+def test_a_checkpoint_with_nothing_readable_is_refused(tmp_path):
+    path = tmp_path / "state"
+    run(steps=100, checkpoint=path)
+    for file in (path / "states").rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"\0" * 10)
+    refused(path, ("damaged", "remove the directory"))
+    (path / "sclax.json").write_text(json.dumps({})[:-1])
+    refused(path, ("damaged", "sclax.json"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_an_unwritable_directory_is_refused(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(ValueError, match="cannot be written"):
+        run(checkpoint=tmp_path / "state")
+
+
+def test_a_directory_below_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ValueError, match=r"checkpoint=.*cannot be written"):
+        run(checkpoint=tmp_path / "file" / "state")
