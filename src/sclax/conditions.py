@@ -96,7 +96,7 @@ def _unknown(owner: str, unknown: str | None, vocabulary: Vocabulary) -> int:
 
 
 class FunctionResidual(AbstractResidual):
-    function: NamedFunction | FieldFunction
+    function: NamedFunction | Constant | FieldFunction
     owner: str = eqx.field(static=True)
 
     def __call__(self, model, parameters, place, w):
@@ -472,7 +472,7 @@ class Observations(AbstractCondition):
             values = {vocabulary.unknowns[0]: next(iter(values.values()))}
         table = {name: column for name, column in table.items() if name in domain.names or name not in values}
         z = columns("Observations", table, domain)
-        shape = z.shape[:-1]
+        shape = tuple(z.shape[:-1])
         stacked = []
         for name, column in values.items():
             _unknown("Observations", name, vocabulary)
@@ -484,14 +484,14 @@ class Observations(AbstractCondition):
             stacked.append(array)
         if len(shape) > 2:
             raise ValueError(f"Observations: points have shape (samples,) or (samples, m), got {shape}.")
-        samples, m = shape if len(shape) == 2 else (shape[0], 1)
+        samples, m = (*shape, 1)[:2]
         data = jnp.asarray(np.stack(stacked, axis=-1).reshape(samples, m, len(stacked)))
+        deviation = np.asarray(1.0 if self.noise is None else self.noise)
         try:
-            noise = jnp.asarray(np.broadcast_to(1.0 if self.noise is None else self.noise, shape))
+            noise = jnp.asarray(np.broadcast_to(deviation, shape))
         except ValueError:
             raise ValueError(
-                f"Observations: `noise` must be a number or have the values' shape {shape}, "
-                f"got shape {np.shape(self.noise)}."
+                f"Observations: `noise` must be a number or have the values' shape {shape}, got {deviation.shape}."
             ) from None
         norm = jnp.linalg.norm(data, axis=(1, 2), keepdims=True)
         if relative and not bool(jnp.all(norm > 0)):
@@ -548,12 +548,13 @@ def sliced(law: Law, domain: Box, over: tuple[str, ...], n: int) -> Law:
             )
     if isinstance(law.place, PointSet):
         raise ValueError(
-            f"worst_case: `over` cannot range over {_checks.listed(over)}: {law.name} lives on given points; leave it out."
+            f"worst_case: `over` cannot range over {_checks.listed(over)}: {law.name} lives on given points; "
+            "leave it out."
         )
     rest = domain.select(name for name in domain.names if name not in over)
     try:
-        inner = rest if isinstance(law.place, Box) else law.place.within(rest)
-    except (ValueError, AttributeError):
+        inner = law.place.within(rest)
+    except ValueError:
         raise ValueError(
             f"worst_case: `over` cannot range over {_checks.listed(over)}, which {law.name} fixes."
         ) from None

@@ -61,6 +61,10 @@ class AbstractPlace(eqx.Module):
     def grid(self, n: int) -> Float[Array, "n k"]:
         """At most `n` chart points on a regular grid."""
 
+    def within(self, domain: "Box") -> "AbstractPlace":
+        """The same place of a domain with more or fewer coordinates: one joined by the parameters of a family, say."""
+        raise ValueError(f"{type(self).__name__}: this place belongs to one domain only.")
+
 
 class Box(AbstractPlace):
     """A product of named intervals:  D = [a₁, b₁] × … × [a_d, b_d].
@@ -129,6 +133,9 @@ class Box(AbstractPlace):
         wanted = set(self.periodic) | set(names)
         return self._with(periodic=tuple(name for name in self.names if name in wanted))
 
+    def within(self, domain: "Box") -> "Box":
+        return domain
+
     @property
     def dimension(self) -> int:
         return len(self.names)
@@ -155,7 +162,8 @@ class Box(AbstractPlace):
 
     def normal(self, w: Float[Array, " k"]) -> Point:
         raise ValueError(
-            "Box: the interior has no normal. Give the condition a place: `on=domain.face(...)` or `on=domain.boundary`."
+            "Box: the interior has no normal. Give the condition a place: `on=domain.face(...)` or "
+            "`on=domain.boundary`."
         )
 
     def contains(self, w: Float[Array, " k"]) -> Bool[Array, ""]:
@@ -326,11 +334,12 @@ class Faces(AbstractPlace):
         return self.chart.sobol(n, key)
 
     def grid(self, n: int) -> Float[Array, "n k"]:
-        """A grid on each piece, `n` split by measure."""
+        """A grid on each piece, `n` split by measure, at least one point each."""
         charts = []
-        for piece, start, end in zip(self.pieces, self.ends[:-1], self.ends[1:], strict=True):
-            share = max(1, round(n * (end - start)))
-            local = piece.chart._grid(share)
+        # Rounding the ends, not the shares, keeps the total.
+        counts = np.maximum(np.diff(np.round(n * self.ends).astype(int)), 1)
+        for piece, start, end, share in zip(self.pieces, self.ends[:-1], self.ends[1:], counts, strict=True):
+            local = piece.chart._grid(int(share))
             unit = (local - np.asarray(piece.chart.lower)) / piece.chart.lengths
             unit = unit if unit.shape[1] else np.full((1, 1), 0.5)
             # The end of one stretch is the start of the next: stay one floating-point number below it.
@@ -420,16 +429,16 @@ def locate(owner: str, on: Where, domain: Box, default: str) -> AbstractPlace:
     """The place that `on=` means: a face, a list of faces, points by name, or the `default` ("interior"/"boundary")."""
     if on is None:
         return domain if default == "interior" else domain.boundary
-    if isinstance(on, Face | Faces):
+    if isinstance(on, Box | Face | Faces):
         return on.within(domain)
-    if isinstance(on, Box):
-        return domain
     if isinstance(on, AbstractPlace):
         return on
     if isinstance(on, Mapping):
         return PointSet(columns(owner, on, domain).reshape(-1, domain.dimension))
-    if isinstance(on, Sequence) and on and all(isinstance(face, Face) for face in on):
-        return Faces(tuple(face.within(domain) for face in on))
+    if isinstance(on, Sequence) and on:
+        faces = tuple(face.within(domain) for face in on if isinstance(face, Face))
+        if len(faces) == len(on):
+            return Faces(faces)
     raise ValueError(
         f"{owner}: `on` must be a face, a list of faces, `domain.boundary` or a dict of point arrays, got {on!r}."
     )

@@ -130,20 +130,19 @@ class Average(AbstractMeasure):
 
     def term(self, scale: float, owner: str | None, vocabulary: Vocabulary, domain: Box) -> Term:
         law = self.condition.bind(vocabulary, domain)
-        sampler = self.points
-        if isinstance(sampler, Mapping):
-            chart = law.place.chart
-            if set(chart.names) <= set(sampler):
-                chosen = {name: sampler[name] for name in chart.names}
-                sampler = _chart_points(law, columns("average", chosen, chart), domain)
-            else:
-                law = _on_points(law, columns("average", sampler, domain).reshape(-1, domain.dimension))
-        elif sampler is not None and not isinstance(sampler, AbstractSampler):
-            sampler = _chart_points(law, sampler, domain)
+        points, chart = self.points, law.place.chart
+        sampler: AbstractSampler | None = None
+        if isinstance(points, AbstractSampler):
+            sampler = points.sized(self.n)
+        elif isinstance(points, Mapping) and not set(chart.names) <= set(points):
+            law = _on_points(law, columns("average", points, domain).reshape(-1, domain.dimension))
+        elif isinstance(points, Mapping):
+            chosen = {name: points[name] for name in chart.names}
+            sampler = _chart_points(law, columns("average", chosen, chart), domain)
+        elif points is not None:
+            sampler = _chart_points(law, points, domain)
         if isinstance(law.place, PointSet):
             sampler = Grid()
-        elif sampler is not None:
-            sampler = sampler.sized(self.n)
         return _term(law, sampler, 0.0, scale, owner, n=self.n)
 
 

@@ -74,10 +74,7 @@ def _zero_multipliers(problem: Problem) -> Multipliers:
 
 def _init_samplers(problem: Problem, key: Key) -> tuple[SamplerState, ...]:
     keys = jr.split(key, len(problem.terms))
-    return tuple(
-        t.chosen.init(t.law.place, k)
-        for t, k in zip(problem.terms, keys, strict=True)
-    )
+    return tuple(t.chosen.init(t.law.place, k) for t, k in zip(problem.terms, keys, strict=True))
 
 
 def _iterate(

@@ -354,7 +354,7 @@ class PersistentChains(AbstractSampler):
             # Only local moves tell about the scale.
             rate = jnp.sum(accepted & ~jumps) / jnp.maximum(jnp.sum(~jumps), 1)
             # Robbins-Monro with a fixed gain: the target moves with the weights, so the gain must not die out.
-            log_factor = jnp.clip(log_factor + 0.05 * (rate - self.target), -9.0, 2.0)
+            log_factor = jnp.clip(log_factor + 0.05 * (rate - self.target), -9.0, 9.0)
             acceptance = acceptance + rate / self.steps
         return SamplerState(points, log_factor), _info(acceptance, self.chains * self.steps)
 
@@ -409,10 +409,11 @@ class Langevin(AbstractSampler):
         for key_step in jr.split(key, self.steps):
             key_move, key_accept = jr.split(key_step)
             noise = jr.normal(key_move, points.shape)
-            proposal = points + sides * (tau**2 / 2 * slope + tau * noise)
+            moved = points + sides * (tau**2 / 2 * slope + tau * noise)
+            proposal = _wrapped(place, moved)
             proposed, proposed_slope = drift(proposal)
             inside = jax.vmap(place.contains)(proposal)
-            back = (points - proposal) / (sides * tau) - tau / 2 * proposed_slope
+            back = (points - moved) / (sides * tau) - tau / 2 * proposed_slope
             # log q(z | z') − log q(z' | z)
             log_ratio = 0.5 * (jnp.sum(noise**2, axis=1) - jnp.sum(back**2, axis=1))
             odds = proposed * jnp.exp(jnp.minimum(log_ratio, 60.0))
@@ -422,7 +423,7 @@ class Langevin(AbstractSampler):
             slope = jnp.where(accepted[:, None], proposed_slope, slope)
             acceptance = acceptance + jnp.mean(accepted) / self.steps
         # Between passes only: a scale that changed between two steps would break their balance.
-        log_factor = jnp.clip(log_factor + 0.05 * (acceptance - 0.57), -9.0, 2.0)
+        log_factor = jnp.clip(log_factor + 0.05 * (acceptance - 0.57), -9.0, 9.0)
         return SamplerState(points, log_factor), _info(acceptance, self.chains * (self.steps + 1))
 
     def weights(self, values: Losses) -> Float[Array, " n"]:
@@ -471,7 +472,7 @@ class RAD(AbstractSampler):
 
     def __check_init__(self):
         _optional_count("RAD", self.n)
-        _checks.count("RAD", "pool", self.pool, at_least=self.n or 1000)
+        _checks.count("RAD", "pool", self.pool, at_least=self.n or 1)
         _checks.count("RAD", "every", self.every)
         for name, value in (("k", self.k), ("c", self.c)):
             if value < 0:
@@ -481,7 +482,8 @@ class RAD(AbstractSampler):
         return self if n is None else RAD(n, max(self.pool, n), self.every, self.k, self.c)
 
     def init(self, place: AbstractPlace, key: Key) -> SamplerState:
-        return SamplerState(place.uniform(self.n or 1000, key), jnp.asarray(0, jnp.int32))
+        n = min(1000, self.pool) if self.n is None else self.n
+        return SamplerState(place.uniform(n, key), jnp.asarray(0, jnp.int32))
 
     def step(self, place, density, state, key):
         points, passes = state

@@ -1,5 +1,6 @@
 """Each equation once, with its reference solution and the paper's settings as data."""
 
+from ._convection import convection as convection
 from ._registry import ENTRIES as ENTRIES
 from ._registry import Entry as Entry
 from ._registry import build as build
@@ -8,6 +9,5 @@ from ._registry import paper_settings as paper_settings
 from ._rows import ROWS as ROWS
 from ._rows import Row as Row
 from ._settings import PaperSettings as PaperSettings
-from ._convection import convection as convection
 
 __all__ = ["PaperSettings", "convection", "paper_settings"]
