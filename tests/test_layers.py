@@ -11,7 +11,7 @@ import sclax as scl
 ROOT = Path(scl.__file__).parent
 LAYERS = (
     "_typing _checks",
-    "domains fields",
+    "domains fields reference",
     "nn",
     "conditions samplers",
     "measures",

@@ -19,6 +19,7 @@ import os
 from typing import Any
 
 from . import nn as nn
+from . import reference as reference
 from . import zoo as zoo
 from .conditions import Dirichlet as Dirichlet
 from .conditions import Inequality as Inequality

@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 
@@ -62,7 +63,7 @@ class Reporter:
             parts.append(f"{_clock(left)} left")
         text = "  ".join(parts)
         if self._bar is not None:
-            self._bar.update(self._task, completed=min(fraction, 1.0), description=text)
+            self._bar.update(self._task, completed=min(fraction, 1.0), description=escape(text))
         elif self._lines and time.monotonic() - self._last >= self._interval:
             self._last = time.monotonic()
             print(text, file=sys.stderr, flush=True)
@@ -70,6 +71,6 @@ class Reporter:
     def say(self, text: str) -> None:
         """A message that stays."""
         if self._bar is not None:
-            self._bar.console.print(text)
+            self._bar.console.print(escape(text))
         elif self._lines:
             print(text, file=sys.stderr, flush=True)

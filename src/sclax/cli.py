@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from . import zoo
-from .solution import Solution, result_name
+from .solution import RESULTS, Solution, result_name
 from .solve import solve
 
 app = typer.Typer(
@@ -126,7 +126,7 @@ def solve_problem(
             seed=seed,
             steps=steps,
             # The bare command shows something within a minute.
-            seconds=40.0 if steps is None and seconds is None else seconds,
+            seconds=30.0 if steps is None and seconds is None else seconds,
             seeds=seeds,
             checkpoint=directory / "checkpoint",
         )
@@ -198,7 +198,7 @@ def _summary(console: Console, best: Solution, records: list[dict[str, Any]], di
                 f"{r['seconds']:.1f}" if i == 0 else "",
             )
     console.print(table)
-    console.print(f"{best.result}", highlight=False, style="dim")
+    console.print(RESULTS[best.result], highlight=False, style="dim")
     console.print(f"written to {directory}: solution.scl, record.json, history.npz, and figures", highlight=False)
 
 

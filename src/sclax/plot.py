@@ -76,6 +76,13 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
     """For each unknown: the solution, its error where there is a reference; and the residuals of the interior."""
     shown, axes = _slice(problem, at or {})
     names = problem.domain.names
+    fixed = {name: float(axes[name][0]) for name in names if name not in shown}
+    family = {name: value for name, value in fixed.items() if name in problem.domain.parameters}
+    truth = problem.truth(problem.reference, **family)
+    if truth is not None:
+        # On the reference's own grid there is nothing to interpolate.
+        truth = truth.sel({name: value for name, value in fixed.items() if name in truth.coords}, method="nearest")
+        axes |= {name: np.atleast_1d(truth.coords[name]) for name in names if name in truth.coords}
     mesh = np.meshgrid(*axes.values(), indexing="ij")
     points = jnp.asarray(np.stack([m.ravel() for m in mesh], axis=-1))
     size = mesh[0].shape
@@ -91,19 +98,25 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
     true = None
     if callable(problem.reference):
         true = problem.reference_on(dict(zip(names, points.T, strict=True)), problem.reference)
+    elif truth is not None:
+        true = [truth[u].transpose(*(n for n in names if n in shown)).values.ravel() for u in problem.unknowns]
     for u, name in enumerate(problem.unknowns):
         panels.append((f"{_label(name)}", field(found[:, u]), "solution"))
         if true is not None:
-            panels.append((f"error of {_label(name)}", field(found[:, u] - true[u]), "signed"))
+            panels.append((f"error of {_label(name)}", field(found[:, u]) - field(true[u]), "signed"))
     for term in problem.terms:
         if isinstance(term.law.place, Box) and term.law.place.names == names:
-            losses = report._losses(problem, model, term, points)
+            losses = report.losses(problem, model, term, points)
             panels.append((f"|residual| of {term.name}", field(jnp.sqrt(losses)), "size"))
-    figure, plots = _figure(len(panels))
-    fixed = ", ".join(f"{_label(n)} = {axes[n][0]:.4g}" for n in names if n not in shown)
+    # At most four side by side, which still fit a page.
+    columns = len(panels) if len(panels) <= 4 else -(-len(panels) // 2) if len(panels) <= 8 else 4
+    figure, plots = _figure(columns, -(-len(panels) // columns))
+    for spare in plots[len(panels) :]:
+        spare.set_visible(False)
     if fixed:
-        figure.suptitle(fixed, fontsize=10, color=INK)
-    for axis, (title, values, kind) in zip(plots, panels, strict=True):
+        text = ", ".join(f"{_label(n)} = {axes[n][0]:.4g}" for n in fixed)
+        figure.suptitle(text, fontsize=10, color=INK)
+    for axis, (title, values, kind) in zip(plots, panels, strict=False):
         axis.set_xlabel(_label(shown[0]), fontsize=10)
         if len(shown) == 1:
             axis.plot(axes[shown[0]], values, color=SECOND, lw=1.4)

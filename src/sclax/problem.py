@@ -1,5 +1,6 @@
 """A problem pairs residuals, measures and tolerances, and evaluates them as pure functions of (model, points)."""
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -7,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import xarray as xr
 
 from . import _checks
 from ._typing import Array, Density, Float, Losses, Model, Points, Scalar
@@ -43,6 +45,17 @@ class Recipe(NamedTuple):
     arguments: tuple[tuple[str, Any], ...]
 
 
+class Solved:
+    """A reference that a classical solver computes when it is first asked for:  `solver(**parameters)` gives an xarray
+    Dataset with the unknowns as variables, or a DataArray of the only unknown."""
+
+    def __init__(self, solver: Callable[..., xr.Dataset | xr.DataArray]):
+        self._solver = functools.lru_cache(maxsize=32)(solver)
+
+    def at(self, **parameters: float) -> xr.Dataset | xr.DataArray:
+        return self._solver(**parameters)
+
+
 class Problem(eqx.Module):
     """What is known about a solution, as an objective and constraints with tolerances:
 
@@ -56,7 +69,7 @@ class Problem(eqx.Module):
     - `constraints`: by name, `measure <= tolerance`.
     - `unknowns`: names of the network's outputs.
     - `reference`: a function by argument name that gives the true solution (for several unknowns a dict or tuple),
-      or an xarray Dataset; used by `error` and `plot` only, never in training.
+      an xarray Dataset, or `Solved(solver)`; used by `error` and `plot` only, never in training.
 
     !!! example
         ```python
@@ -122,6 +135,26 @@ class Problem(eqx.Module):
     def constraints(self) -> tuple[str, ...]:
         return tuple(self.tolerances)
 
+    def bare(self) -> "Problem":
+        """The problem without what training never looks at: all that compiled code should depend on."""
+        return self._with(reference=None, recipe=None)
+
+    def _with(self, **changes: Any) -> "Problem":
+        copy = object.__new__(Problem)
+        for field in self.__dataclass_fields__:
+            object.__setattr__(copy, field, changes.get(field, getattr(self, field)))
+        return copy
+
+    def truth(self, reference: Any, **family: float) -> xr.Dataset | None:
+        """A reference on a grid, at given parameters of a family; None where it is a function."""
+        if isinstance(reference, Solved):
+            reference = reference.at(**{name: float(v) for name, v in self.parameters.items()}, **family)
+        elif isinstance(reference, xr.Dataset | xr.DataArray) and family:
+            reference = reference.sel(family, method="nearest")
+        if isinstance(reference, xr.DataArray):
+            reference = reference.to_dataset(name=self.unknowns[0])
+        return reference if isinstance(reference, xr.Dataset) else None
+
     def completed(self, worst_case: AbstractSampler | None = None, average: AbstractSampler | None = None) -> "Problem":
         """The problem with every open choice of points made: `worst_case` for worst cases, `average` for averages.
 
@@ -139,8 +172,7 @@ class Problem(eqx.Module):
                 sampler = average or (Grid() if few else Uniform(1000 if term.law.place is self.domain else 256))
             return eqx.tree_at(lambda t: t.sampler, term, sampler.sized(term.n), is_leaf=lambda x: x is None)
 
-        terms = tuple(choose(term) for term in self.terms)
-        return eqx.tree_at(lambda p: p.terms, self, terms)
+        return self._with(terms=tuple(choose(term) for term in self.terms))
 
     def sampled_by(self, sampler: AbstractSampler) -> "Problem":
         """The problem with `sampler` for every worst case: with `Uniform()` a PINN, with `R3()` that baseline."""
@@ -150,7 +182,7 @@ class Problem(eqx.Module):
                 return term
             return eqx.tree_at(lambda t: t.sampler, term, sampler.sized(term.n), is_leaf=lambda x: x is None)
 
-        return eqx.tree_at(lambda p: p.terms, self, tuple(choose(term) for term in self.terms))
+        return self._with(terms=tuple(choose(term) for term in self.terms))
 
     def density(self, model: Model, term: Term, level: Scalar) -> Density:
         """ψ_α of `term` up to a factor, as a function of chart points: [ℓ − level]₊, with nothing to differentiate."""

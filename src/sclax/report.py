@@ -1,7 +1,6 @@
 """Does every law hold, and where is it worst? Reads a problem, a model and its multipliers; never trains."""
 
 import dataclasses
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,7 +16,7 @@ from ._typing import Array, Float, Key, Model, Points
 from .domains import TIME, Box, PointSet
 from .fields import outputs
 from .measures import Term
-from .problem import Problem
+from .problem import Problem, Solved
 
 BLOCK = 16_384  # points evaluated at once, which bounds memory
 
@@ -59,51 +58,56 @@ def error_map(problem: Problem, model: Model, reference: Any = None) -> xr.DataA
     reference = problem.reference if reference is None else reference
     if reference is None:
         return None
-    if callable(reference):
-        axes = default_axes(problem)
-    elif isinstance(reference, xr.Dataset | xr.DataArray):
-        reference = reference.to_dataset(name=problem.unknowns[0]) if isinstance(reference, xr.DataArray) else reference
-        axes = _axes_of(problem, reference)
-    else:
+    if not callable(reference) and not isinstance(reference, Solved | xr.Dataset | xr.DataArray):
         raise ValueError(f"error: `reference` must be a function or an xarray Dataset, got {type(reference).__name__}.")
-    family = {name: axes[name] for name in problem.domain.parameters}
-    inner = {name: axes[name] for name in problem.domain.names if name not in family}
+    axes = default_axes(problem)
+    parameters = problem.domain.parameters
+    if isinstance(reference, xr.Dataset | xr.DataArray):
+        axes |= {name: np.asarray(reference.coords[name]) for name in parameters if name in reference.coords}
+    family = {name: axes[name] for name in parameters}
     shape = tuple(len(axis) for axis in family.values())
     errors = np.empty(shape)
     for index in np.ndindex(shape):
-        fixed = {name: axis[i] for (name, axis), i in zip(family.items(), index, strict=True)}
-        mesh = dict(zip(inner, np.meshgrid(*inner.values(), indexing="ij"), strict=True))
-        size = next(iter(mesh.values())).shape
-        columns = {name: np.broadcast_to(fixed[name], size) if name in fixed else mesh[name] for name in axes}
-        points = jnp.asarray(np.stack([columns[n].ravel() for n in problem.domain.names], axis=-1))
-        found = values(problem, model, points)
-        if callable(reference):
-            true = _reference(problem, tuple(points.T), reference)
-        else:
-            at = reference.sel(fixed, method="nearest")
-            true = jnp.stack([at[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
-        errors[index] = jnp.linalg.norm(found - true) / jnp.linalg.norm(true)
+        fixed = {name: float(axis[i]) for (name, axis), i in zip(family.items(), index, strict=True)}
+        errors[index] = _error_at(problem, model, reference, axes, fixed)
     return xr.DataArray(errors, coords=family, dims=tuple(family), name="relative_l2")
 
 
-@functools.partial(eqx.filter_jit)
+def _error_at(problem: Problem, model: Model, reference: Any, axes: dict[str, np.ndarray], fixed: dict[str, float]):
+    truth = problem.truth(reference, **fixed)
+    inner = [name for name in problem.domain.names if name not in fixed]
+    if truth is not None:
+        axes = _axes_of(problem, truth, inner)
+    mesh = dict(zip(inner, np.meshgrid(*(axes[name] for name in inner), indexing="ij"), strict=True))
+    size = next(iter(mesh.values())).size
+    columns = [mesh[n].ravel() if n in mesh else np.full(size, fixed[n]) for n in problem.domain.names]
+    points = jnp.asarray(np.stack(columns, axis=-1))
+    found = np.asarray(values(problem, model, points), float)
+    if truth is None:
+        true = np.asarray(_reference(problem.bare(), tuple(points.T), reference), float)
+    else:
+        true = np.stack([truth[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
+    return np.linalg.norm(found - true) / np.linalg.norm(true)
+
+
+@eqx.filter_jit
 def _reference(problem: Problem, columns: tuple[Array, ...], reference: Callable[..., Any]) -> Float[Array, "n m"]:
     by_name = dict(zip(problem.domain.names, columns, strict=True))
     return jnp.stack(problem.reference_on(by_name, reference), axis=-1)
 
 
-def _axes_of(problem: Problem, dataset: xr.Dataset) -> dict[str, np.ndarray]:
+def _axes_of(problem: Problem, truth: xr.Dataset, names: list[str]) -> dict[str, np.ndarray]:
     for name in problem.unknowns:
-        if name not in dataset:
+        if name not in truth:
             raise ValueError(
-                f"error: the reference has no variable `{name}`, only {_checks.listed(map(str, dataset.data_vars))}."
+                f"error: the reference has no variable `{name}`, only {_checks.listed(map(str, truth.data_vars))}."
             )
-    for name in problem.domain.names:
-        if name not in dataset.coords:
+    for name in names:
+        if name not in truth.coords:
             raise ValueError(
-                f"error: the reference has no coordinate `{name}`, only {_checks.listed(map(str, dataset.coords))}."
+                f"error: the reference has no coordinate `{name}`, only {_checks.listed(map(str, truth.coords))}."
             )
-    return {name: np.asarray(dataset.coords[name]) for name in problem.domain.names}
+    return {name: np.asarray(truth.coords[name]) for name in names}
 
 
 # --- the check ----------------------------------------------------------------------------------------------------
@@ -182,7 +186,7 @@ def check(
 
     `priced` is False where the multipliers are fixed weights, which price nothing.
     """
-    points = _checks.count("check", "points", points)
+    points, problem = _checks.count("check", "points", points), problem.bare()
     key = jr.key(np.uint32(seed) ^ np.uint32(0x5C1A))  # not a key that training used
     samples = [_examine(problem, model, t, points, jr.fold_in(key, i)) for i, t in enumerate(problem.terms)]
     findings = []
@@ -248,6 +252,11 @@ def _examine(problem: Problem, model: Model, term: Term, n: int, key: Key) -> _S
     where = dict(zip(names if len(z) == len(names) else place.chart.names, map(float, z), strict=True))
     size = largest if term.law.power == 1 else largest**0.5
     return _Sample(float(estimate), float(size), where, best)
+
+
+def losses(problem: Problem, model: Model, term: Term, w: Points) -> Float[Array, " n"]:
+    """The loss of a law at many chart points, in blocks of bounded memory."""
+    return _losses(problem.bare(), model, term, w)
 
 
 @eqx.filter_jit

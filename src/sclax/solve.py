@@ -248,7 +248,9 @@ def solve(
     limit = DEFAULT_SECONDS if open_ended else seconds
 
     began = time.monotonic()
-    problem, many = method.prepare(problem), seeds is not None
+    posed = method.prepare(problem)
+    # Compiled code sees the bare problem: two speeds of one equation share it.
+    problem, many = posed.bare(), seeds is not None
     keys = jnp.stack([jr.key(seed + k) for k in range(seeds)]) if seeds is not None else jr.key(seed)
     arrays, rest = _initial(problem, method, _builder(model), keys, many)
     records, step = _Records(problem), 0
@@ -311,7 +313,7 @@ def solve(
         history = records.of_seed(k)
         if k is not None and not np.all(np.isfinite(history["objective"])):
             outcome = RESULTS.nonfinite
-        return Solution(problem, state.model, method, state.multipliers, history, outcome, seed + (k or 0))
+        return Solution(posed, state.model, method, state.multipliers, history, outcome, seed + (k or 0))
 
     if not many:
         return solution(None)

@@ -5,10 +5,9 @@ import jax.numpy as jnp
 from ..conditions import Initial, Periodic
 from ..domains import Box
 from ..measures import average, worst_case
-from ..problem import Problem, Recipe
-from ._settings import PaperSettings
+from ..problem import Problem
+from ._settings import PaperSettings, Range, largest, paper_objective, recipe
 
-Speed = float | tuple[float, float]
 EQUATION = "uₜ + β uₓ = 0,  u(x, 0) = sin x,  u(0, t) = u(2π, t),  x ∈ [0, 2π], t ∈ [0, 1]"
 
 
@@ -28,11 +27,7 @@ def _domain() -> Box:
     return Box(x=(0.0, 2 * jnp.pi), t=(0.0, 1.0))
 
 
-def _recipe(beta: Speed, tolerance: float | None) -> Recipe:
-    return Recipe("convection", (("beta", beta), ("tolerance", tolerance)))
-
-
-def convection(beta: Speed = 10.0, tolerance: float | None = None) -> Problem:
+def convection(beta: Range = 10.0, tolerance: float | None = None) -> Problem:
     """Linear transport on a ring:  uₜ + β uₓ = 0,  u(x, 0) = sin x,  periodic in x ∈ [0, 2π], t ∈ [0, 1].
 
     The exact solution is sin(x − βt). `beta` is the speed, or a range `(low, high)` for a family. Plain PINNs fail
@@ -41,19 +36,18 @@ def convection(beta: Speed = 10.0, tolerance: float | None = None) -> Problem:
     !!! example
         `scl.solve(scl.zoo.convection(beta=30)).error()`
     """
-    fastest = max(abs(b) for b in beta) if isinstance(beta, tuple | list) else abs(beta)
-    limit = 1e-8 * max(fastest, 1.0) ** 2 if tolerance is None else tolerance
+    limit = 1e-8 * max(largest(beta), 1.0) ** 2 if tolerance is None else tolerance
     return Problem(
         domain=_domain(),
         parameters={"beta": beta},
         objective=average(Initial(wave)) + average(Periodic("x")),
         constraints={"pde": worst_case(transport) <= limit},
         reference=exact,
-        recipe=_recipe(beta, tolerance),
+        recipe=recipe("convection", beta=beta, tolerance=tolerance),
     )
 
 
-def paper_settings(beta: Speed = 30.0) -> PaperSettings:
+def paper_settings(beta: Range = 30.0) -> PaperSettings:
     """The paper's Tables 3 to 6 for convection: β = 30, β = 50 (used for every other number), or a family."""
     if isinstance(beta, tuple | list):
         return PaperSettings(tolerance=1e-3, scales=(("x", 0.5), ("t", 0.1), ("beta", 3.0)), steps=200_000, keep=2500)
@@ -62,20 +56,15 @@ def paper_settings(beta: Speed = 30.0) -> PaperSettings:
     return PaperSettings(tolerance=5e-3, scales=(("x", 0.5), ("t", 0.1)), steps=200_000)
 
 
-def paper_problem(beta: Speed = 30.0) -> Problem:
+def paper_problem(beta: Range = 30.0) -> Problem:
     """The problem as the paper poses it: its tolerance, points and sampler."""
     settings = paper_settings(beta)
-    family = isinstance(beta, tuple | list)
-    if family:
-        over = {"sampler": settings.sampler("beta"), "over": ("beta",)}
-        objective = worst_case(Initial(wave), **over) + worst_case(Periodic("x"), **over)
-    else:
-        objective = average(Initial(wave), n=256) + average(Periodic("x"), n=100)
+    family = ["beta"] if isinstance(beta, tuple | list) else []
     return Problem(
         domain=_domain(),
         parameters={"beta": beta},
-        objective=objective,
+        objective=paper_objective(settings, family, (Initial(wave), 256), (Periodic("x"), 100)),
         constraints={"pde": worst_case(transport, sampler=settings.sampler()) <= settings.tolerance},
         reference=exact,
-        recipe=_recipe(beta, settings.tolerance),
+        recipe=recipe("convection", beta=beta, tolerance=settings.tolerance),
     )

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from .. import _checks
 from ..methods import AbstractMethod
 from ..problem import Problem
 from ..samplers import R3, AbstractSampler, Uniform
-from ._registry import Entry
+from ._registry import ENTRIES, Entry
+from ._settings import PaperSettings
 
 
 class Row(NamedTuple):
@@ -23,25 +25,37 @@ def default(entry: Entry, **arguments: Any) -> Row:
     return Row(entry.build(**arguments))
 
 
+def _posed_by_the_paper(entry: Entry, **arguments: Any) -> tuple[Problem, PaperSettings]:
+    settings = None if entry.paper_settings is None else entry.paper_settings(**arguments)
+    if entry.paper_problem is None or not isinstance(settings, PaperSettings):
+        known = [name for name, other in ENTRIES.items() if other.paper_problem is not None]
+        raise ValueError(
+            f"zoo: the paper does not solve {entry.build.__name__} as a boundary value problem, so there is no row "
+            f"of it to run; it has {_checks.listed(known)}. Leave the method open."
+        )
+    return entry.paper_problem(**arguments), settings
+
+
 def paper(entry: Entry, **arguments: Any) -> Row:
     """The paper's problem, sampler, network and rates."""
-    settings = entry.paper_settings(**arguments)
-    return Row(entry.paper_problem(**arguments), settings.model, settings.method(), settings.steps)
+    problem, settings = _posed_by_the_paper(entry, **arguments)
+    return Row(problem, settings.model, settings.method(), settings.steps)
+
+
+def _weighted(entry: Entry, sampler: AbstractSampler, **arguments: Any) -> Row:
+    problem, settings = _posed_by_the_paper(entry, **arguments)
+    problem = problem.sampled_by(sampler.sized(settings.keep))
+    return Row(problem, settings.model, settings.penalty(), settings.steps)
 
 
 def pinn(entry: Entry, **arguments: Any) -> Row:
     """The paper's baseline: a weighted sum of losses on fresh uniform points."""
-    return _weighted(entry, Uniform(entry.paper_settings(**arguments).keep), **arguments)
+    return _weighted(entry, Uniform(), **arguments)
 
 
 def r3(entry: Entry, **arguments: Any) -> Row:
     """The paper's second baseline: a weighted sum of losses on retained and resampled points."""
-    return _weighted(entry, R3(entry.paper_settings(**arguments).keep), **arguments)
-
-
-def _weighted(entry: Entry, sampler: AbstractSampler, **arguments: Any) -> Row:
-    settings = entry.paper_settings(**arguments)
-    return Row(entry.paper_problem(**arguments).sampled_by(sampler), settings.model, settings.penalty(), settings.steps)
+    return _weighted(entry, R3(), **arguments)
 
 
 ROWS: dict[str, Callable[..., Row]] = {"scl": default, "paper": paper, "pinn": pinn, "r3": r3}

@@ -8,8 +8,22 @@ import optax
 
 from .. import nn
 from .._typing import Key, Model
+from ..conditions import AbstractCondition
+from ..measures import Sum, average, worst_case
 from ..methods import Penalty, PrimalDual
+from ..problem import Recipe
 from ..samplers import MetropolisHastings
+
+Range = float | tuple[float, float]
+
+
+def largest(value: Range) -> float:
+    """The largest size of a parameter, over its range if it has one."""
+    return max(abs(v) for v in value) if isinstance(value, tuple | list) else abs(value)
+
+
+def recipe(name: str, **arguments: Any) -> Recipe:
+    return Recipe(name, tuple(arguments.items()))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,3 +79,31 @@ def _method(settings: PaperSettings) -> PrimalDual:
 @functools.cache
 def _penalty(settings: PaperSettings) -> Penalty:
     return Penalty(primal=_adam(settings, settings.primal_rate), weights=dict(settings.weights))
+
+
+def paper_objective(settings: PaperSettings, family: list[str], *conditions: tuple[AbstractCondition, int]) -> Sum:
+    """The paper's objective: conditions on fixed grids, and for a family the worst case over its parameters."""
+    if not family:
+        return Sum(tuple((1.0, average(condition, n=n)) for condition, n in conditions))
+    sampler = settings.sampler(*family)
+    return Sum(tuple((1.0, worst_case(c, sampler=sampler, over=tuple(family))) for c, _ in conditions))
+
+
+@dataclasses.dataclass(frozen=True)
+class OperatorSettings:
+    """One row of the paper's Table 6, for solutions learned from data by a Fourier neural operator."""
+
+    tolerance: float
+    train: int
+    validation: int
+    test: int
+    modes: int
+    layers: int
+    hidden: int = 64
+    projection: int = 128
+    primal_rate: float = 1e-3
+    dual_rate: float = 1e-4
+    decay: float = 0.5
+    decay_every_epochs: int = 100
+    epochs: int = 500
+    batch: int = 20

@@ -1,0 +1,49 @@
+"""Burgers' equation on a ring."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from .. import reference
+from ..conditions import Initial, Periodic
+from ..domains import Box
+from ..measures import average, worst_case
+from ..problem import Problem, Solved
+from ._settings import OperatorSettings, recipe
+
+EQUATION = "uₜ + u uₓ = ν uₓₓ,  u(x, 0) = sin 2πx,  periodic in x ∈ [0, 1], t ∈ [0, 1]"
+
+
+def burgers_law(u, u_t, u_x, u_xx, nu):
+    return u_t + u * u_x - nu * u_xx
+
+
+def sine(x):
+    return jnp.sin(2 * jnp.pi * x)
+
+
+def _solve(nu):
+    return reference.burgers(lambda x: np.sin(2 * np.pi * x), nu, t=100, points=1024).isel(x=slice(None, None, 4))
+
+
+REFERENCE = Solved(_solve)
+
+
+def burgers(nu: float = 0.01, tolerance: float | None = None) -> Problem:
+    """Burgers' equation:  uₜ + u uₓ = ν uₓₓ,  u(x, 0) = sin 2πx,  periodic in x ∈ [0, 1], t ∈ [0, 1].
+
+    A front of width about 4ν forms at x = ½. The reference is Fourier collocation on 1024 points with ETDRK4. The
+    default `tolerance` is 1e-8 of the residual's scale squared, (2π)².
+    """
+    return Problem(
+        domain=Box(x=(0.0, 1.0), t=(0.0, 1.0)),
+        parameters={"nu": nu},
+        objective=average(Initial(sine)) + average(Periodic("x", order=1)),
+        constraints={"pde": worst_case(burgers_law) <= (4e-7 if tolerance is None else tolerance)},
+        reference=REFERENCE,
+        recipe=recipe("burgers", nu=nu, tolerance=tolerance),
+    )
+
+
+def paper_settings() -> OperatorSettings:
+    """The paper's Table 6 for Burgers' equation, which it solves by an operator from data."""
+    return OperatorSettings(tolerance=1e-3, train=800, validation=200, test=200, modes=16, layers=4)
