@@ -8,9 +8,10 @@ import pytest
 import xarray as xr
 
 import sclax as scl
-from sclax.conditions import as_condition, sliced
+from sclax.conditions import as_condition
 from sclax.domains import Box, embed_all
 from sclax.fields import Vocabulary
+from sclax.laws import sliced
 
 LINE = scl.Box(x=(0, 2), t=(0, 1))
 PLANE = scl.Box(x=(0, 1), y=(-1, 2))

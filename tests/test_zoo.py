@@ -1,4 +1,4 @@
-"""Each equation's laws vanish on its reference, to the reference's accuracy, and the paper's settings are the paper's."""
+"""Each law of the zoo vanishes on its reference, to its accuracy, and the paper's settings are the paper's."""
 
 import inspect
 import json

@@ -26,7 +26,6 @@ from .conditions import Inequality as Inequality
 from .conditions import Initial as Initial
 from .conditions import Invariance as Invariance
 from .conditions import Neumann as Neumann
-from .conditions import Observations as Observations
 from .conditions import Operator as Operator
 from .conditions import Periodic as Periodic
 from .conditions import Robin as Robin
@@ -42,7 +41,9 @@ from .measures import each as each
 from .measures import worst_case as worst_case
 from .methods import Penalty as Penalty
 from .methods import PrimalDual as PrimalDual
+from .observations import Observations as Observations
 from .problem import Problem as Problem
+from .problem import Solved as Solved
 from .report import Report as Report
 from .samplers import R3 as R3
 from .samplers import RAD as RAD

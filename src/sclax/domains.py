@@ -24,7 +24,8 @@ TIME = "t"
 class AbstractPlace(eqx.Module):
     """A set of points of the domain, parametrised by a `chart`.
 
-    Curved shapes join by giving a bounding `chart`, `contains` and `uniform`.
+    Points are drawn in the chart, where uniform is uniform on the place. A place that fills only a part of its chart
+    gives `contains` and `uniform` of its own: so curved shapes join.
     """
 
     @property
@@ -45,21 +46,21 @@ class AbstractPlace(eqx.Module):
     def measure(self) -> float:
         """Volume, area or length: what shares are divided by."""
 
-    @abc.abstractmethod
     def contains(self, w: Float[Array, " k"]) -> Bool[Array, ""]:
         """Whether chart coordinates `w` belong to the place."""
+        return self.chart.contains(w)
 
-    @abc.abstractmethod
     def uniform(self, n: int, key: Key) -> Float[Array, "n k"]:
         """`n` chart points, uniform on the place."""
+        return self.chart.uniform(n, key)
 
-    @abc.abstractmethod
     def sobol(self, n: int, key: Key | None = None) -> Float[Array, "n k"]:
         """`n` chart points of low discrepancy, shifted at random if there is a `key`."""
+        return self.chart.sobol(n, key)
 
-    @abc.abstractmethod
     def grid(self, n: int) -> Float[Array, "n k"]:
         """At most `n` chart points on a regular grid."""
+        return self.chart.grid(n)
 
     def within(self, domain: "Box") -> "AbstractPlace":
         """The same place of a domain with more or fewer coordinates: one joined by the parameters of a family, say."""
@@ -269,18 +270,6 @@ class Face(AbstractPlace):
         sign = -1.0 if value == self.domain.lower[i] else 1.0
         return jnp.zeros(self.domain.dimension, w.dtype).at[i].set(sign)
 
-    def contains(self, w: Float[Array, " k"]) -> Bool[Array, ""]:
-        return self.chart.contains(w)
-
-    def uniform(self, n: int, key: Key) -> Float[Array, "n k"]:
-        return self.chart.uniform(n, key)
-
-    def sobol(self, n: int, key: Key | None = None) -> Float[Array, "n k"]:
-        return self.chart.sobol(n, key)
-
-    def grid(self, n: int) -> Float[Array, "n k"]:
-        return self.chart.grid(n)
-
 
 class Faces(AbstractPlace):
     """A union of faces, unrolled onto the unit box: its first coordinate runs along the faces one after the other,
@@ -323,15 +312,6 @@ class Faces(AbstractPlace):
     def normal(self, w: Float[Array, " k"]) -> Point:
         which, local = self._locate(w)
         return jnp.stack([piece.normal(v) for piece, v in zip(self.pieces, local, strict=True)])[which]
-
-    def contains(self, w: Float[Array, " k"]) -> Bool[Array, ""]:
-        return self.chart.contains(w)
-
-    def uniform(self, n: int, key: Key) -> Float[Array, "n k"]:
-        return self.chart.uniform(n, key)
-
-    def sobol(self, n: int, key: Key | None = None) -> Float[Array, "n k"]:
-        return self.chart.sobol(n, key)
 
     def grid(self, n: int) -> Float[Array, "n k"]:
         """A grid on each piece, `n` split by measure, at least one point each."""
@@ -408,18 +388,6 @@ class Pinned(AbstractPlace):
 
     def normal(self, w: Float[Array, " k"]) -> Point:
         return self._interleave(self.inner.normal(w), jnp.zeros_like(self.values))
-
-    def contains(self, w: Float[Array, " k"]) -> Bool[Array, ""]:
-        return self.inner.contains(w)
-
-    def uniform(self, n: int, key: Key) -> Float[Array, "n k"]:
-        return self.inner.uniform(n, key)
-
-    def sobol(self, n: int, key: Key | None = None) -> Float[Array, "n k"]:
-        return self.inner.sobol(n, key)
-
-    def grid(self, n: int) -> Float[Array, "n k"]:
-        return self.inner.grid(n)
 
 
 Where = AbstractPlace | Sequence[AbstractPlace] | Mapping[str, Any] | None

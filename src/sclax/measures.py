@@ -13,9 +13,11 @@ import numpy as np
 
 from . import _checks
 from ._typing import Array, Float, Losses
-from .conditions import AbstractCondition, Law, Observations, as_condition, sliced
+from .conditions import as_condition
 from .domains import Box, PointSet, columns
 from .fields import Vocabulary
+from .laws import AbstractCondition, Law, sliced
+from .observations import Observations
 from .samplers import AbstractSampler, Fixed, Grid, ImportanceWeights, MetropolisHastings, PersistentChains
 
 

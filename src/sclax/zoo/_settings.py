@@ -8,7 +8,7 @@ import optax
 
 from .. import nn
 from .._typing import Key, Model
-from ..conditions import AbstractCondition
+from ..laws import AbstractCondition
 from ..measures import Sum, average, worst_case
 from ..methods import Penalty, PrimalDual
 from ..problem import Recipe

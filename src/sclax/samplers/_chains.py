@@ -1,198 +1,17 @@
-"""Draws from an unnormalised density on a place, in any dimension.
+"""Markov chains whose law is ψ_α."""
 
-A sampler is a value; what it remembers is its state. One iteration of a method is
-
-    state, info = sampler.step(place, density, state, key)         points for the pass, under the current weights
-    (the pass: losses at state.points, weighted by sampler.weights)
-    state, info = sampler.observe(place, density, state, losses, key)   what the pass learned moves the points
-
-so that samplers that reuse the losses of the pass (persistent chains, R3) pay nothing for them. `density` maps chart
-points to ψ_α up to a factor; `info.evaluations` counts its evaluations.
-"""
-
-import abc
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
 
-from . import _checks
-from ._typing import Array, Bool, Density, Float, Int, Key, Losses, Scalar
-from .domains import AbstractPlace, PointSet
-
-
-class SamplerState(NamedTuple):
-    """`points` are chart coordinates; `memory` is whatever else a sampler carries."""
-
-    points: Float[Array, "n k"]
-    memory: Any = ()
-
-
-class SamplerInfo(NamedTuple):
-    """Acceptance rate (1 where nothing is rejected) and number of evaluations of the density."""
-
-    acceptance: Scalar
-    evaluations: Int[Array, ""]
-
-
-def _info(acceptance: Any = 1.0, evaluations: Any = 0) -> SamplerInfo:
-    return SamplerInfo(jnp.asarray(acceptance, jnp.result_type(float)), jnp.asarray(evaluations, jnp.int32))
-
-
-def effective_sample_size(weights: Float[Array, " n"]) -> Scalar:
-    """(Σ w)² / Σ w²: how many equally weighted points the weighted ones are worth."""
-    return jnp.sum(weights) ** 2 / jnp.maximum(jnp.sum(weights**2), jnp.finfo(weights.dtype).tiny)
-
-
-def _normalised(weights: Float[Array, " n"]) -> Float[Array, " n"]:
-    """Weights that add up to 1; all zero (the law holds everywhere) counts as uniform."""
-    total = jnp.sum(weights)
-    return jnp.where(total > 0, weights / jnp.where(total > 0, total, 1.0), 1.0 / weights.shape[0])
-
-
-class AbstractSampler(eqx.Module):
-    """Gives `n` points of a place for every pass, and the weights of their losses."""
-
-    @abc.abstractmethod
-    def sized(self, n: int | None) -> "AbstractSampler":
-        """The same sampler with `n` points for each pass; None keeps its own number."""
-
-    @abc.abstractmethod
-    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
-        """The first state."""
-
-    @abc.abstractmethod
-    def step(
-        self, place: AbstractPlace, density: Density, state: SamplerState, key: Key
-    ) -> tuple[SamplerState, SamplerInfo]:
-        """Points for the coming pass."""
-
-    def observe(
-        self, place: AbstractPlace, density: Density, state: SamplerState, values: Losses, key: Key
-    ) -> tuple[SamplerState, SamplerInfo]:
-        """Moves the points after a pass that found the density to be `values` at them."""
-        return state, _info()
-
-    def weights(self, values: Losses) -> Float[Array, " n"]:
-        """Weights of the points, adding up to 1, given the density's `values` at them."""
-        return jnp.full_like(values, 1.0 / values.shape[0])
-
-
-def _among(values: Losses) -> Float[Array, " n"]:
-    """Equal weights for the points where the density is positive; elsewhere a chain has not arrived yet."""
-    return _normalised((values > 0).astype(values.dtype))
-
-
-def _optional_count(owner: str, n: int | None) -> None:
-    if n is not None:
-        _checks.count(owner, "n", n)
-
-
-# --- points that do not look at the loss --------------------------------------------------------------------------
-
-
-class Uniform(AbstractSampler):
-    """`n` fresh uniform points for every pass (default 1000): the average loss, as PINNs use it."""
-
-    n: int | None = eqx.field(static=True, default=None)
-
-    def __check_init__(self):
-        _optional_count("Uniform", self.n)
-
-    def sized(self, n: int | None) -> "Uniform":
-        return self if n is None else Uniform(n)
-
-    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
-        return SamplerState(place.uniform(self.n or 1000, key))
-
-    def step(self, place, density, state, key):
-        return SamplerState(place.uniform(len(state.points), key)), _info()
-
-
-class Sobol(AbstractSampler):
-    """`n` points of a Sobol sequence, shifted at random for every pass (default 1024): evener than uniform ones."""
-
-    n: int | None = eqx.field(static=True, default=None)
-
-    def __check_init__(self):
-        _optional_count("Sobol", self.n)
-
-    def sized(self, n: int | None) -> "Sobol":
-        return self if n is None else Sobol(n)
-
-    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
-        return SamplerState(place.sobol(self.n or 1024, key))
-
-    def step(self, place, density, state, key):
-        return SamplerState(place.sobol(len(state.points), key)), _info()
-
-
-class Grid(AbstractSampler):
-    """At most `n` fixed points on a regular grid, ends included (default 256)."""
-
-    n: int | None = eqx.field(static=True, default=None)
-
-    def __check_init__(self):
-        _optional_count("Grid", self.n)
-
-    def sized(self, n: int | None) -> "Grid":
-        return self if n is None else Grid(n)
-
-    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
-        return SamplerState(place.grid(self.n or 256))
-
-    def step(self, place, density, state, key):
-        return state, _info()
-
-
-class Fixed(AbstractSampler):
-    """The given chart points, for every pass."""
-
-    points: Float[Array, "n k"]
-
-    def sized(self, n: int | None) -> "Fixed":
-        return self
-
-    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
-        return SamplerState(self.points)
-
-    def step(self, place, density, state, key):
-        return state, _info()
-
-
-class ImportanceWeights(AbstractSampler):
-    """Points of a `proposal` weighted by ψ_α:  w_i = ℓ_i / Σ ℓ  (α = 0), so that  E_ψ₀[ℓ] ≈ Σ ℓ² / Σ ℓ.
-
-    No evaluation beyond the pass itself. The effective sample size tells how many points carry the weight.
-    """
-
-    n: int | None = eqx.field(static=True, default=None)
-    proposal: AbstractSampler = Uniform()
-
-    def __check_init__(self):
-        _optional_count("ImportanceWeights", self.n)
-        if not isinstance(self.proposal, Uniform | Sobol | Grid | Fixed):
-            raise ValueError(
-                f"ImportanceWeights: `proposal` must be Uniform(), Sobol() or Grid(), got {self.proposal!r}."
-            )
-
-    def sized(self, n: int | None) -> "ImportanceWeights":
-        return self if n is None else ImportanceWeights(n, self.proposal)
-
-    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
-        return self.proposal.sized(self.n or 1000).init(place, key)
-
-    def step(self, place, density, state, key):
-        return self.proposal.step(place, density, state, key)
-
-    def weights(self, values: Losses) -> Float[Array, " n"]:
-        return _normalised(values)
-
-
-# --- Markov chains ------------------------------------------------------------------------------------------------
+from .. import _checks
+from .._typing import Array, Bool, Float, Key, Losses
+from ..domains import AbstractPlace, PointSet
+from ._base import AbstractSampler, SamplerState, among, info
 
 
 def _frozen(scale: Any) -> Any:
@@ -288,10 +107,10 @@ class MetropolisHastings(AbstractSampler):
         begin = (start, density(start), jnp.zeros(self.chains))
         (last, _, moves), trail = jax.lax.scan(walk, begin, (noise, chances))
         points = trail[-(self.keep // self.chains) :].reshape(self.keep, start.shape[1])
-        return SamplerState(points, last), _info(jnp.mean(moves) / self.steps, self.chains * (self.steps + 1))
+        return SamplerState(points, last), info(jnp.mean(moves) / self.steps, self.chains * (self.steps + 1))
 
     def weights(self, values: Losses) -> Float[Array, " n"]:
-        return _among(values)
+        return among(values)
 
 
 def _wrapped(place: AbstractPlace, points: Float[Array, "n k"]) -> Float[Array, "n k"]:
@@ -334,7 +153,7 @@ class PersistentChains(AbstractSampler):
         return SamplerState(place.uniform(self.chains, key), jnp.asarray(0.0))
 
     def step(self, place, density, state, key):
-        return state, _info()
+        return state, info()
 
     def observe(self, place, density, state, values, key):
         points, log_factor = state
@@ -356,10 +175,10 @@ class PersistentChains(AbstractSampler):
             # Robbins-Monro with a fixed gain: the target moves with the weights, so the gain must not die out.
             log_factor = jnp.clip(log_factor + 0.05 * (rate - self.target), -9.0, 9.0)
             acceptance = acceptance + rate / self.steps
-        return SamplerState(points, log_factor), _info(acceptance, self.chains * self.steps)
+        return SamplerState(points, log_factor), info(acceptance, self.chains * self.steps)
 
     def weights(self, values: Losses) -> Float[Array, " n"]:
-        return _among(values)
+        return among(values)
 
 
 class Langevin(AbstractSampler):
@@ -389,7 +208,7 @@ class Langevin(AbstractSampler):
         return SamplerState(place.uniform(self.chains, key), jnp.asarray(0.0))
 
     def step(self, place, density, state, key):
-        return state, _info()
+        return state, info()
 
     def observe(self, place, density, state, values, key):
         points, log_factor = state
@@ -424,80 +243,7 @@ class Langevin(AbstractSampler):
             acceptance = acceptance + jnp.mean(accepted) / self.steps
         # Between passes only: a scale that changed between two steps would break their balance.
         log_factor = jnp.clip(log_factor + 0.05 * (acceptance - 0.57), -9.0, 9.0)
-        return SamplerState(points, log_factor), _info(acceptance, self.chains * (self.steps + 1))
+        return SamplerState(points, log_factor), info(acceptance, self.chains * (self.steps + 1))
 
     def weights(self, values: Losses) -> Float[Array, " n"]:
-        return _among(values)
-
-
-# --- baselines ----------------------------------------------------------------------------------------------------
-
-
-class R3(AbstractSampler):
-    """Retain, resample, release (Daw et al. 2023): keep the points whose loss is above the mean, redraw the others."""
-
-    n: int | None = eqx.field(static=True, default=None)
-
-    def __check_init__(self):
-        _optional_count("R3", self.n)
-
-    def sized(self, n: int | None) -> "R3":
-        return self if n is None else R3(n)
-
-    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
-        return SamplerState(place.uniform(self.n or 1000, key))
-
-    def step(self, place, density, state, key):
-        return state, _info()
-
-    def observe(self, place, density, state, values, key):
-        retained = values > jnp.mean(values)
-        fresh = place.uniform(len(values), key)
-        points = jnp.where(retained[:, None], state.points, fresh)
-        return SamplerState(points), _info(jnp.mean(retained))
-
-
-class RAD(AbstractSampler):
-    """Residual-based adaptive distribution (Wu et al. 2023): every `every` passes, `n` points are drawn from a uniform
-    pool without replacement, with probabilities proportional to  |r|ᵏ / mean |r|ᵏ + c.
-
-    Good values: pool ten times `n`, k = 1, c = 1; k = 2, c = 0 is ψ₀ on the pool.
-    """
-
-    n: int | None = eqx.field(static=True, default=None)
-    pool: int = eqx.field(static=True, default=10_000)
-    every: int = eqx.field(static=True, default=100)
-    k: float = eqx.field(static=True, default=1.0)
-    c: float = eqx.field(static=True, default=1.0)
-
-    def __check_init__(self):
-        _optional_count("RAD", self.n)
-        _checks.count("RAD", "pool", self.pool, at_least=self.n or 1)
-        _checks.count("RAD", "every", self.every)
-        for name, value in (("k", self.k), ("c", self.c)):
-            if value < 0:
-                raise ValueError(f"RAD: `{name}` must not be negative, got {value}.")
-
-    def sized(self, n: int | None) -> "RAD":
-        return self if n is None else RAD(n, max(self.pool, n), self.every, self.k, self.c)
-
-    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
-        n = min(1000, self.pool) if self.n is None else self.n
-        return SamplerState(place.uniform(n, key), jnp.asarray(0, jnp.int32))
-
-    def step(self, place, density, state, key):
-        points, passes = state
-        key_pool, key_draw = jr.split(key)
-
-        def redraw():
-            pool = place.uniform(self.pool, key_pool)
-            size = density(pool) ** (self.k / 2)
-            mean = jnp.mean(size)
-            odds = size / jnp.where(mean > 0, mean, 1.0) + jnp.where(mean > 0, self.c, 1.0)
-            # The largest of log p + Gumbel noise are a draw without replacement.
-            _, chosen = jax.lax.top_k(jnp.log(odds) + jr.gumbel(key_draw, odds.shape), len(points))
-            return pool[chosen]
-
-        due = passes % self.every == 0
-        points = jax.lax.cond(due, redraw, lambda: points)
-        return SamplerState(points, passes + 1), _info(1.0, jnp.where(due, self.pool, 0))
+        return among(values)

@@ -1,0 +1,78 @@
+"""What a sampler is: a value whose memory is its state."""
+
+import abc
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from .. import _checks
+from .._typing import Array, Density, Float, Int, Key, Losses, Scalar
+from ..domains import AbstractPlace
+
+
+class SamplerState(NamedTuple):
+    """`points` are chart coordinates; `memory` is whatever else a sampler carries."""
+
+    points: Float[Array, "n k"]
+    memory: Any = ()
+
+
+class SamplerInfo(NamedTuple):
+    """Acceptance rate (1 where nothing is rejected) and number of evaluations of the density."""
+
+    acceptance: Scalar
+    evaluations: Int[Array, ""]
+
+
+def info(acceptance: Any = 1.0, evaluations: Any = 0) -> SamplerInfo:
+    return SamplerInfo(jnp.asarray(acceptance, jnp.result_type(float)), jnp.asarray(evaluations, jnp.int32))
+
+
+def effective_sample_size(weights: Float[Array, " n"]) -> Scalar:
+    """(Σ w)² / Σ w²: how many equally weighted points the weighted ones are worth."""
+    return jnp.sum(weights) ** 2 / jnp.maximum(jnp.sum(weights**2), jnp.finfo(weights.dtype).tiny)
+
+
+def normalised(weights: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Weights that add up to 1; all zero (the law holds everywhere) counts as uniform."""
+    total = jnp.sum(weights)
+    return jnp.where(total > 0, weights / jnp.where(total > 0, total, 1.0), 1.0 / weights.shape[0])
+
+
+class AbstractSampler(eqx.Module):
+    """Gives `n` points of a place for every pass, and the weights of their losses."""
+
+    @abc.abstractmethod
+    def sized(self, n: int | None) -> "AbstractSampler":
+        """The same sampler with `n` points for each pass; None keeps its own number."""
+
+    @abc.abstractmethod
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        """The first state."""
+
+    @abc.abstractmethod
+    def step(
+        self, place: AbstractPlace, density: Density, state: SamplerState, key: Key
+    ) -> tuple[SamplerState, SamplerInfo]:
+        """Points for the coming pass."""
+
+    def observe(
+        self, place: AbstractPlace, density: Density, state: SamplerState, values: Losses, key: Key
+    ) -> tuple[SamplerState, SamplerInfo]:
+        """Moves the points after a pass that found the density to be `values` at them."""
+        return state, info()
+
+    def weights(self, values: Losses) -> Float[Array, " n"]:
+        """Weights of the points, adding up to 1, given the density's `values` at them."""
+        return jnp.full_like(values, 1.0 / values.shape[0])
+
+
+def among(values: Losses) -> Float[Array, " n"]:
+    """Equal weights for the points where the density is positive; elsewhere a chain has not arrived yet."""
+    return normalised((values > 0).astype(values.dtype))
+
+
+def optional_count(owner: str, n: int | None) -> None:
+    if n is not None:
+        _checks.count(owner, "n", n)

@@ -1,0 +1,105 @@
+"""Points that do not look at the loss, and weights that do."""
+
+import equinox as eqx
+
+from .._typing import Array, Float, Key, Losses
+from ..domains import AbstractPlace
+from ._base import AbstractSampler, SamplerState, info, normalised, optional_count
+
+
+class Uniform(AbstractSampler):
+    """`n` fresh uniform points for every pass (default 1000): the average loss, as PINNs use it."""
+
+    n: int | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        optional_count("Uniform", self.n)
+
+    def sized(self, n: int | None) -> "Uniform":
+        return self if n is None else Uniform(n)
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        return SamplerState(place.uniform(self.n or 1000, key))
+
+    def step(self, place, density, state, key):
+        return SamplerState(place.uniform(len(state.points), key)), info()
+
+
+class Sobol(AbstractSampler):
+    """`n` points of a Sobol sequence, shifted at random for every pass (default 1024): evener than uniform ones."""
+
+    n: int | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        optional_count("Sobol", self.n)
+
+    def sized(self, n: int | None) -> "Sobol":
+        return self if n is None else Sobol(n)
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        return SamplerState(place.sobol(self.n or 1024, key))
+
+    def step(self, place, density, state, key):
+        return SamplerState(place.sobol(len(state.points), key)), info()
+
+
+class Grid(AbstractSampler):
+    """At most `n` fixed points on a regular grid, ends included (default 256)."""
+
+    n: int | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        optional_count("Grid", self.n)
+
+    def sized(self, n: int | None) -> "Grid":
+        return self if n is None else Grid(n)
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        return SamplerState(place.grid(self.n or 256))
+
+    def step(self, place, density, state, key):
+        return state, info()
+
+
+class Fixed(AbstractSampler):
+    """The given chart points, for every pass."""
+
+    points: Float[Array, "n k"]
+
+    def sized(self, n: int | None) -> "Fixed":
+        return self
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        return SamplerState(self.points)
+
+    def step(self, place, density, state, key):
+        return state, info()
+
+
+class ImportanceWeights(AbstractSampler):
+    """Points of a `proposal` weighted by ψ_α:  w_i = ℓ_i / Σ ℓ  (α = 0), so that  E_ψ₀[ℓ] ≈ Σ ℓ² / Σ ℓ.
+
+    No evaluation beyond the pass itself. The effective sample size tells how many points carry the weight.
+    """
+
+    n: int | None = eqx.field(static=True, default=None)
+    proposal: AbstractSampler = Uniform()
+
+    def __check_init__(self):
+        optional_count("ImportanceWeights", self.n)
+        if not isinstance(self.proposal, Uniform | Sobol | Grid | Fixed):
+            raise ValueError(
+                f"ImportanceWeights: `proposal` must be Uniform(), Sobol() or Grid(), got {self.proposal!r}."
+            )
+
+    def sized(self, n: int | None) -> "ImportanceWeights":
+        return self if n is None else ImportanceWeights(n, self.proposal)
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        return self.proposal.sized(self.n or 1000).init(place, key)
+
+    def step(self, place, density, state, key):
+        return self.proposal.step(place, density, state, key)
+
+    def weights(self, values: Losses) -> Float[Array, " n"]:
+        return normalised(values)
