@@ -90,3 +90,31 @@ def test_bad_words_are_refused(sclax, tmp_path, words, fragment):
     assert result.exit_code == 2
     assert fragment in " ".join(result.stderr.split())
     assert not list(tmp_path.iterdir())
+
+
+# --- data sets ----------------------------------------------------------------------------------------------------
+
+
+def test_data_are_made_and_shown(sclax, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert sclax("data", "make", "burgers", "--scale", "tiny", "--samples", "3", "--out", "b.nc").exit_code == 0
+    made = scl.data.open_dataset(tmp_path / "b.nc")
+    assert made["solution"].sizes == {"sample": 3, "t": 11, "x": 32}
+    shown = sclax("data", "show", "b.nc")
+    assert shown.exit_code == 0
+    assert "seed: 0" in shown.stdout
+    assert (tmp_path / "b.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize(
+    ("words", "fragment"),
+    [
+        (("data", "make", "burger", "--out", "b.nc"), "Did you mean `burgers`"),
+        (("data", "make", "burgers", "--scale", "huge", "--out", "b.nc"), "`scale`"),
+        (("data", "show", "nowhere.nc"), "nowhere.nc"),
+    ],
+)
+def test_bad_words_about_data_are_refused(sclax, words, fragment):
+    result = sclax(*words)
+    assert result.exit_code == 2
+    assert fragment in " ".join(result.stderr.split())

@@ -13,7 +13,7 @@ LAYERS = (
     "_typing _checks",
     "domains fields reference",
     "nn",
-    "laws samplers",
+    "laws samplers data",
     "conditions observations",
     "measures",
     "problem",

@@ -18,6 +18,7 @@ import importlib.metadata
 import os
 from typing import Any
 
+from . import data as data
 from . import nn as nn
 from . import reference as reference
 from . import zoo as zoo

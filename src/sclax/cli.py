@@ -11,9 +11,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 
-from . import zoo
+from . import _checks, data, zoo
 from .solution import RESULTS, Solution, result_name
 from .solve import solve
 
@@ -23,6 +24,16 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+data_app = typer.Typer(help="Makes and shows data sets of solutions.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+
+DATA_SETS = {
+    "burgers": data.burgers,
+    "navier_stokes": data.navier_stokes,
+    "diffusion_sorption": data.diffusion_sorption,
+}
 
 
 class Method(StrEnum):
@@ -202,5 +213,55 @@ def _summary(console: Console, best: Solution, records: list[dict[str, Any]], di
     console.print(f"written to {directory}: solution.scl, record.json, history.npz, and figures", highlight=False)
 
 
-def main() -> None:
-    app()
+@data_app.command("make")
+def make_data(
+    name: Annotated[str, typer.Argument(help="burgers, navier_stokes or diffusion_sorption.")],
+    out: Annotated[Path, typer.Option(help="The netCDF file to write.")],
+    scale: Annotated[str, typer.Option(help="tiny (seconds), small (minutes) or paper.")] = "small",
+    seed: Annotated[int, typer.Option(help="Of the initial conditions.")] = 0,
+    samples: Annotated[int | None, typer.Option(help="How many, if not the scale's.")] = None,
+) -> None:
+    """Makes a data set of initial conditions and solutions by a classical solver."""
+    console = Console(stderr=True)
+    try:
+        if name not in DATA_SETS:
+            raise ValueError(
+                f"data: there is no data set `{name}`; there are {_checks.listed(DATA_SETS)}."
+                + _checks.nearest(name, DATA_SETS)
+            )
+        with Progress(console=console, transient=True) as bar:
+            task = bar.add_task(f"{name}, {scale}", total=None)
+            made = DATA_SETS[name](
+                scale,
+                seed=seed,
+                samples=samples,
+                progress=lambda done, total: bar.update(task, completed=done, total=total),
+            )
+        data.save(made, out)
+    except (ValueError, ImportError, OSError) as error:
+        raise _fail(str(error)) from None
+    console.print(f"written to {out}: {_sizes(made)}", highlight=False)
+
+
+@data_app.command("show")
+def show_data(
+    path: Annotated[Path, typer.Argument(help="A file that `sclax data make` wrote.")],
+    out: Annotated[Path | None, typer.Option(help="The picture; default: beside the file, as .png.")] = None,
+    samples: Annotated[int, typer.Option(help="How many to draw.")] = 3,
+) -> None:
+    """Says what is in a data set and draws some of its samples."""
+    try:
+        shown = data.open_dataset(path)
+        picture = path.with_suffix(".png") if out is None else out
+        data.show(shown, picture, samples)
+    except (ValueError, ImportError, OSError) as error:
+        raise _fail(str(error)) from None
+    console = Console()
+    console.print(_sizes(shown), highlight=False)
+    for name, value in shown.attrs.items():
+        console.print(f"  {name}: {value}", highlight=False, markup=False)
+    console.print(f"drawn to {picture}", highlight=False)
+
+
+def _sizes(dataset: Any) -> str:
+    return ", ".join(f"{size} {name}" for name, size in dataset.sizes.items())
