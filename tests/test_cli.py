@@ -1,6 +1,7 @@
 """The command, as a user calls it."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -90,6 +91,15 @@ def test_bad_words_are_refused(sclax, tmp_path, words, fragment):
     assert result.exit_code == 2
     assert fragment in " ".join(result.stderr.split())
     assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_extra_is_named_and_loses_nothing(sclax, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "exponax", None)
+    result = sclax("solve", "kdv", "--set", "delta=0.003", "--steps", "2", "--out", "run", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["relative_l2"] is None
+    assert "sclax[data]" in result.stderr
+    assert (tmp_path / "run" / "solution.scl").exists()
 
 
 # --- data sets ----------------------------------------------------------------------------------------------------

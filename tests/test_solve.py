@@ -184,6 +184,20 @@ def test_nan_rolls_back_to_the_last_good_chunk(capsys):
     assert "rolled back to 100" in capsys.readouterr().err
 
 
+def test_nan_from_the_start_returns_the_first_state():
+    problem = scl.Problem(
+        domain=small.unit(),
+        objective=scl.average(lambda u: jnp.log(-1.0 - u**2)),
+        constraints={"law": scl.average(lambda u: u) <= 1},
+    )
+    solution = scl.solve(problem, small.value(0.5), METHOD, steps=200, progress=False)
+    assert solution.result == scl.RESULTS.nonfinite
+    assert solution.steps == 0
+    assert solution(x=0.1) == 0.5
+    assert not solution.feasible
+    assert "nonfinite" in repr(solution)
+
+
 def test_one_bad_seed_does_not_spoil_the_others():
     def delicate(u, x):
         return jnp.log(u + 1.0)  # NaN for networks that start below −1
@@ -310,6 +324,13 @@ def test_a_file_is_no_directory(tmp_path):
 def test_a_checkpoint_of_another_run_is_refused(other, what, tmp_path):
     run(steps=100, checkpoint=tmp_path / "state")
     refused(tmp_path / "state", ("another run", f"its {what} is", "Nothing was written"), **other)
+
+
+def test_a_checkpoint_of_another_method_is_refused(tmp_path):
+    run(steps=100, checkpoint=tmp_path / "state")
+    other = scl.PrimalDual(optax.adam(1e-2), scl.DualAscent(1e-2))
+    with pytest.raises(ValueError, match="its method is"):
+        scl.solve(convection(), tiny, other, steps=100, checkpoint=tmp_path / "state", progress=False)
 
 
 def test_a_checkpoint_of_another_equation_is_refused(tmp_path):

@@ -144,6 +144,13 @@ def solve_problem(
     except (ValueError, TypeError) as error:
         raise _fail(str(error)) from None
     solutions = found if isinstance(found, list) else [found]
+    solutions[0].save(directory / "solution.scl")
+    try:
+        solutions[0].error()
+    except ImportError as error:  # what was learned counts, with or without a reference to compare with
+        console.print(f"no error is given: {error}", highlight=False, markup=False)
+        for solution in solutions:
+            solution.problem = solution.problem.without_reference()
     records = [record(s, 100_000) for s in solutions]
     best = solutions[0]
     about = {
@@ -181,8 +188,6 @@ def _directory(out: Path | None, name: str, arguments: dict[str, Any], method: M
 
 
 def _write(directory: Path, solution: Solution, about: dict[str, Any]) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    solution.save(directory / "solution.scl")
     (directory / "record.json").write_text(json.dumps(about, indent=1) + "\n")
     np.savez(directory / "history.npz", **solution.history)
     solution.plot(directory / "solution.png")

@@ -143,6 +143,9 @@ class Problem(eqx.Module):
         """The problem without what training never looks at: all that compiled code should depend on."""
         return self._with(reference=None, recipe=None)
 
+    def without_reference(self) -> "Problem":
+        return self._with(reference=None)
+
     def _with(self, **changes: Any) -> "Problem":
         copy = object.__new__(Problem)
         for field in self.__dataclass_fields__:

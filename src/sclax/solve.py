@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import os
+import re
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -30,7 +31,7 @@ SAVE_EVERY = 20.0  # seconds between two checkpoints
 def default_method() -> AbstractMethod:
     """The method of `solve` where none is given, the same for every problem.
 
-    Adam on the weights, warmed up and decayed; Adam on the multipliers. Cached, so that runs share compiled code.
+    Adam on the weights, decayed; Adam on the multipliers. Cached, so that runs share compiled code.
     """
     decay = optax.exponential_decay(2e-3, transition_steps=2000, decay_rate=0.85)
     return PrimalDual(primal=optax.adam(decay), dual=optax.adam(2e-3))
@@ -57,9 +58,10 @@ def _run(
     problem: Problem, method: AbstractMethod, arrays: PyTree, rest: PyTree, key: Any, start: Any, length: int
 ) -> tuple[PyTree, Summary]:
     """`length` iterations. The key of an iteration depends on its number alone, so chunks may be cut anywhere."""
+    _, _, stream = jr.split(key, 3)
 
     def body(arrays, k):
-        state, info = method.step(problem, eqx.combine(arrays, rest), jr.fold_in(key, k))
+        state, info = method.step(problem, eqx.combine(arrays, rest), jr.fold_in(stream, k))
         return eqx.filter(state, eqx.is_array), info
 
     arrays, infos = jax.lax.scan(body, arrays, start + jnp.arange(length))
@@ -95,7 +97,7 @@ def _initial(problem, method, build, keys, many: bool):
     """The first states, arrays of all seeds side by side and apart from everything else, which all seeds share."""
 
     def make(key):
-        key_model, key_state = jr.split(key)
+        key_model, key_state, _ = jr.split(key, 3)
         model = build(problem.domain, len(problem.unknowns), key_model)
         return jax.tree.map(_strong, method.init(problem, model, key_state))
 
@@ -151,7 +153,9 @@ class _Records:
 
     def __init__(self, problem: Problem):
         self._problem = problem
-        self.rows: dict[str, list[Any]] = {"step": [], "seconds": [], "evaluations": [], "objective": []}
+        names = ["step", "seconds", "evaluations", "objective"]
+        names += [f"{what}.{name}" for what in ("values", "multipliers") for name in problem.tolerances]
+        self.rows: dict[str, list[Any]] = {name: [] for name in names}
         self.worst = [i for i, t in enumerate(problem.terms) if t.worst]
 
     def add(self, step: int, seconds: float, summary: Summary, state: State) -> None:
@@ -280,13 +284,14 @@ def solve(
                     break
                 length = method.chunk if steps is None else min(method.chunk, steps - step)
                 chunk_began = time.monotonic()
-                arrays, summary = _chunk(problem, method, arrays, rest, keys, jnp.asarray(step), length, many)
+                after, summary = _chunk(problem, method, arrays, rest, keys, jnp.asarray(step), length, many)
                 summary = jax.tree.map(np.asarray, summary)  # waits for the chunk
                 if not np.any(summary.finite):
                     reporter.say(f"NaN or infinity between steps {step} and {step + length}: rolled back to {step}")
                     result = RESULTS.nonfinite
                     break
-                step += length
+                # Together, so that Ctrl-C never finds the state of one step under the number of another.
+                arrays, step = after, step + length
                 now = time.monotonic()
                 # The first chunk contains compilation and tells nothing about the pace.
                 pace = now - chunk_began if records.rows["step"] else 0.0
@@ -372,10 +377,10 @@ def fingerprint(
         "equations": _functions(problem.terms),
         "tolerances": {n: _digest(np.asarray(t)) for n, t in problem.tolerances.items()},
         "data": _digest(*(np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(problem.terms, eqx.is_array)))),
-        "method": type(method).__name__,
+        "method": re.sub(r" at 0x[0-9a-f]+", "", repr(method)),
         "seed": seed,
         "seeds": seeds,
-        "state": [list(leaf.shape) for leaf in jax.tree.leaves(arrays)],
+        "state": [[str(leaf.dtype), *leaf.shape] for leaf in jax.tree.leaves(arrays)],
     }
 
 

@@ -83,7 +83,8 @@ class MetropolisHastings(AbstractSampler):
 
     def init(self, place: AbstractPlace, key: Key) -> SamplerState:
         _scales(place, self.scale, "MetropolisHastings")
-        return SamplerState(place.uniform(self.keep, key), place.uniform(self.chains, key))
+        key_points, key_chains = jr.split(key)
+        return SamplerState(place.uniform(self.keep, key_points), place.uniform(self.chains, key_chains))
 
     def step(self, place, density, state, key):
         key_start, key_noise, key_accept = jr.split(key, 3)
