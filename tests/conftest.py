@@ -1,5 +1,10 @@
 """Shapes in annotations are checked at run time, and warnings are errors."""
 
+import os
+
+# Nearly all of the tests' time is compilation of code that runs for milliseconds: leave the optimiser out.
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0".strip()
+
 import jax
 import pytest
 from jaxtyping import install_import_hook

@@ -256,3 +256,47 @@ def test_the_message_names_argument_value_and_remedy(case):
         construct()
     missing = [fragment for fragment in fragments if fragment not in str(error.value)]
     assert not missing, str(error.value)
+
+
+def raised(make):
+    with pytest.raises(ValueError) as caught:
+        make()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "fragments"),
+    [
+        (
+            lambda: scl.Problem(scl.Box(t=(0, 1)), {"k": 1.0}, scl.average(lambda u_t, k=3.0: u_t + k)),
+            ("`k` has a default, 3.0", "remove the default"),
+        ),
+        (lambda: scl.Problem(scl.Box(t=(0, 1)), objective=eval_keyword_only()), ("keyword-only", "`u`")),
+        (
+            lambda: scl.Problem(
+                scl.Box(x=(0, 1)),
+                {"a": (1, 2)},
+                scl.worst_case(scl.Inequality(lambda u: u, power=1), over=("a",)),
+            ),
+            ("linear loss", "power=2"),
+        ),
+        (
+            lambda: scl.Problem(scl.Box(x=(0, 1), y=(0, 1)), objective=scl.average(scl.Dirichlet(0.0), points=[[0.0]])),
+            ("`x`, `y`", "(1, 1)"),
+        ),
+        (lambda: scl.NuPI(1e-3, kp=-3.0), ("kp", "-3.0")),
+        (lambda: scl.AugmentedLagrangian(1.0, rate=-5.0), ("rate", "-5.0")),
+        (lambda: scl.Box(x=(1e6, 1e6 + 0.5)).face(x=1e6 + 0.2), ("end of its interval", "1000000.2")),
+    ],
+)
+def test_findings_of_a_first_user_stay_mended(make, fragments):
+    message = raised(make)
+    for fragment in fragments:
+        assert fragment in message
+
+
+def eval_keyword_only():
+    def law(u_t, *, u):
+        return u_t + u
+
+    return scl.average(law)

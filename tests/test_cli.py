@@ -80,7 +80,7 @@ def test_a_family_is_a_range(sclax, tmp_path):
         (("solve", "convection", "--set", "beta"), "NAME=NUMBER"),
         (("solve", "convection", "--set", "beta=fast"), "beta=fast"),
         (("solve", "convection", "--set", "beta=5:1"), "low < high"),
-        (("solve", "convection", "--set", "gamma=1"), "gamma"),
+        (("solve", "convection", "--set", "betta=1"), "Did you mean `beta`"),
         (("solve", "convection", "--steps", "0"), "`steps`"),
         (("solve", "convection", "--resume"), "--out"),
         (("solve", "convection", "--set", "beta=nan"), "finite"),
@@ -91,6 +91,13 @@ def test_bad_words_are_refused(sclax, tmp_path, words, fragment):
     assert result.exit_code == 2
     assert fragment in " ".join(result.stderr.split())
     assert not list(tmp_path.iterdir())
+
+
+def test_messages_keep_their_brackets_and_files_are_no_directories(sclax, tmp_path):
+    (tmp_path / "file[data]").write_text("x")
+    result = sclax("solve", "heat", "--out", "file[data]", "--steps", "1")
+    assert result.exit_code == 2
+    assert "'file[data]' is a file" in " ".join(result.stderr.split())
 
 
 def test_a_missing_extra_is_named_and_loses_nothing(sclax, tmp_path, monkeypatch):

@@ -222,3 +222,9 @@ def test_select_of_nothing_is_a_single_point():
     assert nothing.measure == 1
     assert nothing.grid(7).shape == (1, 0)
     assert nothing.sobol(3).shape == (3, 0)
+
+
+def test_a_face_far_from_the_origin_is_the_one_asked_for():
+    box = scl.Box(x=(1e6, 1e6 + 0.5))
+    assert box.face(x=1e6 + 0.5).fixed == (("x", 1e6 + 0.5),)
+    assert [piece.fixed[0][1] for piece in box.boundary.pieces] == [1e6, 1e6 + 0.5]

@@ -253,12 +253,14 @@ def test_functions_without_names_are_errors(function, fragment):
 
 
 def test_arguments_with_defaults_are_not_injected(x64):
-    """A default stays what it is, even where its name is that of a quantity."""
-    function = named(lambda u_x, beta, k=5.0, x=100.0: u_x * beta + k + x, XYT, "law")
+    """A default stays what it is; one on the name of a quantity would silently win over it, and is refused."""
+    function = named(lambda u_x, beta, k=105.0: u_x * beta + k, XYT, "law")
     model = lambda z: jnp.stack([z[0] ** 2])
     found = function(model, {"beta": jnp.asarray(3.0)}, jnp.asarray(Z))
     np.testing.assert_allclose(found, 2 * 0.3 * 3 + 105, rtol=1e-14)
     assert function.order == 1
+    with pytest.raises(ValueError, match="`x` has a default, 100.0"):
+        named(lambda u_x, x=100.0: u_x + x, XYT, "law")
 
 
 @pytest.mark.parametrize(("returned", "expected"), [(2.0, [2.0]), ((1, 2.5), [1.0, 2.5]), ([3, 4], [3.0, 4.0])])

@@ -10,7 +10,7 @@ import sclax as scl
 
 ROOT = Path(scl.__file__).parent
 LAYERS = (
-    "_typing _checks",
+    "_typing _checks _digest",
     "domains fields reference",
     "nn",
     "laws samplers data",

@@ -217,3 +217,24 @@ def test_n_overrides_the_sampler(sampler, n, expected):
     problem = scl.Problem(SQUARE, constraints={"pde": scl.worst_case(lambda u: u, n=n, sampler=sampler) <= 0.0})
     (term,) = problem.completed().terms
     assert jax.eval_shape(lambda: term.sampler.init(term.law.place, jr.key(0))).points.shape == (expected, 2)
+
+
+def test_relative_losses_do_not_depend_on_a_constant_noise():
+    """‖u − d‖ / ‖d‖ with u = 1.1 d is 0.1, whatever the deviation of the data."""
+    x = np.linspace(0, 1, 6).reshape(2, 3)
+    for noise in (None, 0.01):
+        seen = scl.Observations({"x": x}, 1 + x, noise=noise)
+        problem = scl.Problem(scl.Box(x=(0, 1)), constraints={"d": scl.each(seen, scl.RelativeL2()) <= 1.0}).completed()
+        points = tuple(t.chosen.init(t.law.place, jax.random.key(0)).points for t in problem.terms)
+        values = problem.evaluate(lambda z: 1.1 * (1 + z), points).values["d"]
+        np.testing.assert_allclose(values, 0.1, rtol=1e-5)
+
+
+def test_points_on_several_faces_are_in_the_coordinates_of_the_domain():
+    rim = scl.Dirichlet(lambda x, y: x + y)
+    problem = scl.Problem(
+        scl.Box(x=(0, 1), y=(0, 1)), objective=scl.average(rim, points=[[0.0, 0.5], [1.0, 0.5]])
+    ).completed()
+    points = tuple(t.chosen.init(t.law.place, jax.random.key(0)).points for t in problem.terms)
+    found = problem.evaluate(lambda z: jnp.zeros(1), points).objective
+    np.testing.assert_allclose(found, (0.5**2 + 1.5**2) / 2, rtol=1e-6)

@@ -395,3 +395,11 @@ def test_fresh_points_every_pass(name):
     again, _ = run(sampler, box, lambda w: w[:, 0], jr.key(1), 1)
     assert not np.any(np.asarray(state.points) == np.asarray(again.points))
     assert_law(state.points, box, lambda z: np.ones(len(z)))
+
+
+def test_a_proposal_of_a_given_size_keeps_it():
+    box = scl.Box(x=(0, 1), y=(0, 1))
+    size = lambda sampler: len(sampler.init(box, jr.key(0)).points)
+    assert size(scl.ImportanceWeights(proposal=scl.Sobol(4096))) == 4096
+    assert size(scl.ImportanceWeights(64, proposal=scl.Sobol(4096))) == 64
+    assert size(scl.ImportanceWeights()) == 1000

@@ -193,6 +193,25 @@ def test_check_says_where_the_theory_ends(law, covered):
     assert covered or "d ≤ 4k' − 1" in notes[0]
 
 
+@pytest.mark.parametrize("bad", [jnp.nan, jnp.inf])
+@pytest.mark.parametrize("measure", [scl.average, scl.worst_case])
+def test_check_never_calls_a_residual_fine_that_is_no_number(measure, bad):
+    """Even where it fails at a few points only."""
+    law = lambda u, x: u + jnp.where(x > 0.99, bad, 0.0)
+    problem = scl.Problem(domain=small.unit(), constraints={"law": measure(law) <= 1.0})
+    report = held(problem, zero).check(points=2000)
+    assert not report.holds
+    assert report["law"].violation == np.inf
+    assert report["law"].where["x"] > 0.99
+    assert "NOT A NUMBER" in report["law"].verdict
+
+
+def test_a_violated_constraint_has_no_price():
+    finding = held(quadratic(0.01), zero, {"law": jnp.asarray(2.0)}).check(points=2000)["law"]
+    assert "price" not in finding.verdict
+    assert "contradict" in finding.verdict
+
+
 # --- figures ------------------------------------------------------------------------------------------------------
 
 
@@ -246,6 +265,17 @@ def test_a_problem_of_ones_own_is_passed_to_load(tmp_path):
     loaded = scl.load(tmp_path / "a.scl", problem=problem, model=small.Hats(jnp.zeros(3)))
     assert np.array_equal(loaded.model.values, solution.model.values)
     assert np.array_equal(loaded.multipliers["data"], solution.multipliers["data"])
+
+
+def test_a_class_of_ones_own_that_is_called_as_one_of_ours_is_poured_not_rebuilt(tmp_path):
+    class MLP(small.Hats):
+        pass
+
+    problem = small.samples()
+    solution = scl.solve(problem, MLP(jnp.zeros(3)), METHOD, steps=100, progress=False)
+    solution.save(tmp_path / "own.scl")
+    loaded = scl.load(tmp_path / "own.scl", problem=problem, model=MLP(jnp.zeros(3)))
+    assert np.array_equal(loaded.model.values, solution.model.values)
 
 
 def test_a_failed_save_leaves_the_old_file(trained, tmp_path, monkeypatch):
@@ -320,6 +350,8 @@ def test_a_missing_file_is_a_clear_error(tmp_path):
         (lambda s: s.error(xr.Dataset({"v": ("x", [1.0])})), ("no variable `u`", "`v`")),
         (lambda s: s.error(xr.Dataset({"u": ("x", [1.0])}, {"x": [1.0]})), ("no coordinate `t`",)),
         (lambda s: s.check(points=0), ("points", "0")),
+        (lambda s: s.plot(z=0.5), ("plot", "`z`")),
+        (lambda s: s.plot(x=0.5), ("plot", "`x`")),
     ],
 )
 def test_bad_questions_are_refused(call, fragments):

@@ -340,6 +340,46 @@ def test_a_checkpoint_of_another_equation_is_refused(tmp_path):
         scl.solve(build(lambda u: u - 2), tiny, METHOD, steps=100, checkpoint=tmp_path / "s", progress=False)
 
 
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"speed": 5.0}, "equations"),
+        ({"rate": 1e-1}, "method"),
+        ({"activation": jnp.sin}, "model"),
+    ],
+)
+def test_what_functions_close_over_makes_another_run(change, what, tmp_path):
+    """A speed inside a lambda, a learning rate inside an optimiser, an activation inside a network."""
+
+    def go(speed=1.0, rate=1e-2, activation=jnp.tanh):
+        problem = scl.Problem(
+            domain=scl.Box(x=(0, 1), t=(0, 1)),
+            constraints={"pde": scl.worst_case(lambda u_t, u_x: u_t + speed * u_x, n=20) <= 1e-3},
+        )
+        build = lambda domain, outputs, key: scl.nn.MLP(domain, outputs, 4, 1, activation, key=key)
+        method = scl.PrimalDual(optax.adam(rate), scl.DualAscent(1e-2))
+        return scl.solve(problem, build, method, steps=100, checkpoint=tmp_path / "s", progress=False)
+
+    go()
+    go()  # new functions of the same content are the same run
+    with pytest.raises(ValueError, match=f"its {what} is"):
+        go(**change)
+
+
+def test_a_problem_built_in_single_precision_is_solved_in_double():
+    problem = convection()
+    with jax.enable_x64(True):
+        solution = scl.solve(problem, tiny, METHOD, steps=50, progress=False)
+        assert solution.model.layers[0].weight.dtype == jnp.float64
+        assert np.isfinite(solution.check(points=100)["pde"].estimate)
+
+
+def test_a_network_of_the_wrong_size_is_refused_by_name():
+    family = convection(beta=(1.0, 2.0))
+    with pytest.raises(ValueError, match=r"`x`, `t`, `beta`.*problem\.domain"):
+        scl.solve(family, tiny(scl.Box(x=(0, 1), t=(0, 1)), 1, jax.random.key(0)), METHOD, steps=1, progress=False)
+
+
 def test_a_damaged_state_is_not_used_and_the_one_before_is(tmp_path):
     path = tmp_path / "state"
     run(steps=100, checkpoint=path)

@@ -49,7 +49,7 @@ class Reporter:
         step: int,
         fraction: float,
         left: float | None,
-        rate: float,
+        rate: float | None,
         objective: float,
         violation: float | None,
         multipliers: dict[str, float],
@@ -58,7 +58,8 @@ class Reporter:
         if violation is not None:
             parts.append(f"worst violation {violation:+.2e}")
         parts += [f"λ[{name}] {value:.3g}" for name, value in list(multipliers.items())[:3]]
-        parts.append(f"{rate:.0f} steps/s")
+        if rate is not None:
+            parts.append(f"{rate:.0f} steps/s")
         if left is not None:
             parts.append(f"{_clock(left)} left")
         text = "  ".join(parts)

@@ -1,6 +1,7 @@
 """The command: parses arguments and calls the library."""
 
 import importlib.metadata
+import inspect
 import json
 import platform
 import sys
@@ -11,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
@@ -44,7 +46,7 @@ class Method(StrEnum):
 
 
 def _fail(message: str) -> typer.Exit:
-    Console(stderr=True).print(f"[red]sclax:[/red] {message}", highlight=False)
+    Console(stderr=True).print(f"[red]sclax:[/red] {escape(message)}", highlight=False)
     return typer.Exit(2)
 
 
@@ -122,14 +124,21 @@ def solve_problem(
     """Solves a problem and writes model, history, settings and figures to a run directory."""
     try:
         arguments = _settings(sets or [])
-        row = zoo.ROWS[method.value](zoo.entry(name), **arguments)
+        entry = zoo.entry(name)
+        known = inspect.signature(entry.build).parameters
+        for argument in arguments:
+            if argument not in known:
+                raise ValueError(
+                    f"--set {argument}: {name} has {_checks.listed(known)}." + _checks.nearest(argument, known)
+                )
+        row = zoo.ROWS[method.value](entry, **arguments)
         if resume and out is None:
             raise ValueError("--resume needs --out DIR, the directory of the run to go on with.")
         directory = _directory(out, name, arguments, method, seed, resume)
         if steps is None and seconds is None:
             steps = row.steps
         console = Console(stderr=as_json)
-        console.print(f"[bold]{name}[/bold]  {zoo.entry(name).equation}", highlight=False)
+        console.print(f"[bold]{name}[/bold]  {escape(entry.equation)}", highlight=False)
         found = solve(
             row.problem,
             row.model,
@@ -173,6 +182,8 @@ def solve_problem(
 def _directory(out: Path | None, name: str, arguments: dict[str, Any], method: Method, seed: int, resume: bool) -> Path:
     """The run's directory: as asked for, or a new one that names the run."""
     if out is not None:
+        if out.is_file():
+            raise ValueError(f"--out {str(out)!r} is a file: give a directory.")
         if not resume and out.exists() and any(out.iterdir()):
             raise ValueError(
                 f"--out {str(out)!r} is not empty: give a new directory, or --resume to go on with its run."
@@ -215,7 +226,9 @@ def _summary(console: Console, best: Solution, records: list[dict[str, Any]], di
             )
     console.print(table)
     console.print(RESULTS[best.result], highlight=False, style="dim")
-    console.print(f"written to {directory}: solution.scl, record.json, history.npz, and figures", highlight=False)
+    console.print(
+        f"written to {directory}: solution.scl, record.json, history.npz, and figures", highlight=False, markup=False
+    )
 
 
 @data_app.command("make")
@@ -245,7 +258,7 @@ def make_data(
         data.save(made, out)
     except (ValueError, ImportError, OSError) as error:
         raise _fail(str(error)) from None
-    console.print(f"written to {out}: {_sizes(made)}", highlight=False)
+    console.print(f"written to {out}: {_sizes(made)}", highlight=False, markup=False)
 
 
 @data_app.command("show")
@@ -265,7 +278,7 @@ def show_data(
     console.print(_sizes(shown), highlight=False)
     for name, value in shown.attrs.items():
         console.print(f"  {name}: {value}", highlight=False, markup=False)
-    console.print(f"drawn to {picture}", highlight=False)
+    console.print(f"drawn to {picture}", highlight=False, markup=False)
 
 
 def _sizes(dataset: Any) -> str:

@@ -195,7 +195,7 @@ class Box(AbstractPlace):
 
     def _grid(self, n: int | Sequence[int]) -> np.ndarray:
         # On the host, so that a union of faces can put grids together while a training step is traced.
-        if isinstance(n, int):
+        if isinstance(n, int | np.integer):
             # The tiny excess keeps 1000 ** (1 / 3) from rounding down to 9.
             n = [int(n ** (1 / max(self.dimension, 1)) + 1e-9)] * self.dimension
         axes = [
@@ -219,10 +219,10 @@ class Box(AbstractPlace):
                 )
             ends = (self.lower[self.names.index(name)], self.upper[self.names.index(name)])
             value = _checks.number("Box.face", name, value)
-            match = [end for end in ends if np.isclose(value, end, rtol=1e-6, atol=1e-12 * (ends[1] - ends[0]))]
-            if not match:
+            end = min(ends, key=lambda end: abs(value - end))
+            if abs(value - end) > 1e-6 * (ends[1] - ends[0]):
                 raise ValueError(f"Box.face: `{name}` must be an end of its interval {ends}, got {value}.")
-            values[name] = match[0]
+            values[name] = end
         return Face(self, tuple(values.items()))
 
     @property

@@ -75,6 +75,9 @@ class NuPI(AbstractDual):
             _checks.positive("NuPI", "rate", self.rate)
         if not 0 <= self.nu < 1:
             raise ValueError(f"NuPI: `nu` must be in [0, 1), got {self.nu}.")
+        for name, value in (("kp", self.kp), ("ki", self.ki)):
+            if _checks.number("NuPI", name, value) < 0:
+                raise ValueError(f"NuPI: `{name}` must not be negative, got {value}.")
 
     def init(self, multipliers):
         return jnp.asarray(0, jnp.int32), jnp.zeros_like(multipliers)
@@ -99,6 +102,8 @@ class AugmentedLagrangian(AbstractDual):
 
     def __check_init__(self):
         _checks.positive("AugmentedLagrangian", "penalty", self.penalty)
+        if self.rate is not None and not callable(self.rate):
+            _checks.positive("AugmentedLagrangian", "rate", self.rate)
 
     def init(self, multipliers):
         return jnp.asarray(0, jnp.int32)

@@ -104,8 +104,8 @@ class Vocabulary(eqx.Module):
         )
 
 
-def signature(function: Callable[..., Any], owner: str) -> tuple[str, ...]:
-    """The names of the arguments without a default, which are the ones to inject."""
+def signature(function: Callable[..., Any], owner: str, taken: Iterable[str] = ()) -> tuple[str, ...]:
+    """The names of the arguments without a default, which are the ones to inject; names `taken` may not have one."""
     if not callable(function):
         raise ValueError(f"{owner}: expected a function by argument name, got {function!r}.")
     try:
@@ -121,8 +121,15 @@ def signature(function: Callable[..., Any], owner: str) -> tuple[str, ...]:
                 f"{owner}: `{argument}` in {function!r} has no names to inject; "
                 "name each argument, for example `lambda x, t: ...`."
             )
+        if argument.kind is argument.KEYWORD_ONLY and argument.default is argument.empty:
+            raise ValueError(f"{owner}: `{argument.name}` in {function!r} is keyword-only; remove the `*` before it.")
         if argument.default is argument.empty:
             names.append(argument.name)
+        elif argument.name in taken:
+            raise ValueError(
+                f"{owner}: `{argument.name}` has a default, {argument.default!r}, and is a name of the problem too; "
+                "remove the default to have it injected, or rename it."
+            )
     return tuple(names)
 
 
@@ -262,7 +269,8 @@ class Constant(eqx.Module):
 def named(function: Any, vocabulary: Vocabulary, owner: str) -> NamedFunction | Constant:
     """A number or a function by argument name, bound to a problem's names."""
     if callable(function):
-        names = signature(function, owner)
+        taken = vocabulary.coordinates + vocabulary.unknowns + vocabulary.parameters
+        names = signature(function, owner, taken)
         return NamedFunction(function, tuple(vocabulary.resolve(n, owner) for n in names), vocabulary)
     return Constant(jnp.asarray(_checks.number(owner, "value", function)))
 

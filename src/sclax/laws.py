@@ -105,6 +105,8 @@ def sliced(law: Law, domain: Box, over: tuple[str, ...], n: int) -> Law:
             f"worst_case: `over` cannot range over {_checks.listed(over)}: {law.name} lives on given points; "
             "leave it out."
         )
+    if law.power == 1:
+        raise ValueError(f"worst_case: `over` averages squares, but {law.name} has a linear loss; use `power=2`.")
     rest = domain.select(name for name in domain.names if name not in over)
     try:
         inner = law.place.within(rest)

@@ -141,6 +141,9 @@ class Average(AbstractMeasure):
         elif isinstance(points, Mapping):
             chosen = {name: points[name] for name in chart.names}
             sampler = _chart_points(law, columns("average", chosen, chart), domain)
+        elif points is not None and not set(chart.names) <= set(domain.names):
+            # Several faces: their chart is internal, so points are meant in the domain's coordinates.
+            law = _on_points(law, _rows(points, domain))
         elif points is not None:
             sampler = _chart_points(law, points, domain)
         if isinstance(law.place, PointSet):
@@ -195,6 +198,17 @@ def _term(law, sampler, alpha, scale, owner, *, separate=False, worst=False, n=N
 
 def _on_points(law: Law, points: Float[Array, "n d"]) -> Law:
     return Law(law.residual, PointSet(points), law.name, law.order, law.power, law.inner)
+
+
+def _rows(points: Any, domain: Box) -> Float[Array, "n d"]:
+    array = _checks.finite_array("average", "points", points)
+    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2 or array.shape[1] != domain.dimension or not len(array):
+        raise ValueError(
+            f"average: `points` must have one row a point and a column for each of {_checks.listed(domain.names)}, "
+            f"got shape {array.shape}."
+        )
+    return jnp.asarray(array)
 
 
 def _chart_points(law: Law, points: Any, domain: Box) -> AbstractSampler:

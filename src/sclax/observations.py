@@ -108,14 +108,15 @@ class Observations(AbstractCondition):
             raise ValueError(
                 f"Observations: `noise` must be a number or have the values' shape {shape}, got {deviation.shape}."
             ) from None
-        norm = jnp.linalg.norm(data, axis=(1, 2), keepdims=True)
+        noise = noise.reshape(samples, m, 1).astype(data.dtype)
+        norm = jnp.linalg.norm(data / noise, axis=(1, 2), keepdims=True)
         if relative and not bool(jnp.all(norm > 0)):
             raise ValueError("RelativeL2: a sample is zero everywhere, so nothing is relative to it; use MeanSquare().")
         divisors = jnp.broadcast_to(norm if relative else jnp.sqrt(float(m)), data.shape)
         residual = ObservationResidual(
             z.reshape(samples, m, domain.dimension),
             data,
-            divisors * noise.reshape(samples, m, 1).astype(data.dtype),
+            divisors * noise,
             tuple(vocabulary.unknowns.index(name) for name in values),
             len(vocabulary.unknowns),
         )

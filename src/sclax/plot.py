@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from . import report
+from . import _checks, report
 from ._typing import Model
 from .domains import TIME, Box
 from .problem import Problem
@@ -55,6 +55,12 @@ def _shown(problem: Problem) -> tuple[str, ...]:
 def _slice(problem: Problem, at: Mapping[str, float]) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
     domain = problem.domain
     shown = _shown(problem)
+    for name in at:
+        if name not in domain.names or name in shown:
+            rest = [n for n in domain.names if n not in shown]
+            raise ValueError(
+                f"plot: `{name}` cannot be held; the coordinates beyond the axes are {_checks.listed(rest)}."
+            )
     axes = {}
     for name, low, high in zip(domain.names, domain.lower, domain.upper, strict=True):
         if name in shown:
@@ -106,8 +112,8 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
             panels.append((f"error of {_label(name)}", field(found[:, u]) - field(true[u]), "signed"))
     for term in problem.terms:
         if isinstance(term.law.place, Box) and term.law.place.names == names:
-            losses = report.losses(problem, model, term, points)
-            panels.append((f"|residual| of {term.name}", field(jnp.sqrt(losses)), "size"))
+            size = report.residual_size(term, report.losses(problem, model, term, points))
+            panels.append((f"|residual| of {term.name}", field(size), "size"))
     # At most four side by side, which still fit a page.
     columns = len(panels) if len(panels) <= 4 else -(-len(panels) // 2) if len(panels) <= 8 else 4
     figure, plots = _figure(columns, -(-len(panels) // columns))

@@ -140,8 +140,10 @@ class Problem(eqx.Module):
         return tuple(self.tolerances)
 
     def bare(self) -> "Problem":
-        """The problem without what training never looks at: all that compiled code should depend on."""
-        return self._with(reference=None, recipe=None)
+        """The problem without what training never looks at, in the current precision: all that compiled code sees."""
+        precision = jnp.result_type(float)
+        cast = lambda leaf: leaf.astype(precision) if eqx.is_inexact_array(leaf) else leaf
+        return jax.tree.map(cast, self._with(reference=None, recipe=None))
 
     def without_reference(self) -> "Problem":
         return self._with(reference=None)

@@ -34,12 +34,13 @@ def values(problem: Problem, model: Model, points: Points) -> Float[Array, "n m"
 
 
 def default_axes(problem: Problem) -> dict[str, np.ndarray]:
-    """The test grid: 256 points along each coordinate of space, 100 in time, 100 (or 20 each) of a family."""
+    """The test grid: 256 points along each coordinate of space (64 in 3-D), 100 in time, 100 or 20² of a family."""
     domain = problem.domain
     family = 100 if len(domain.parameters) == 1 else 20
+    along = 256 if len(domain.space) <= 2 else 64
     axes = {}
     for name, low, high in zip(domain.names, domain.lower, domain.upper, strict=True):
-        count = family if name in domain.parameters else 100 if name == TIME else 256
+        count = family if name in domain.parameters else 100 if name == TIME else along
         axes[name] = np.linspace(low, high, count, endpoint=name not in domain.periodic)
     return axes
 
@@ -138,7 +139,7 @@ class Report:
 
     @property
     def holds(self) -> bool:
-        return all(f.violation is None or f.violation <= 0 for f in self.findings)
+        return all(np.isfinite(f.estimate) and (f.violation is None or f.violation <= 0) for f in self.findings)
 
     @property
     def sup_residual(self) -> dict[str, float]:
@@ -228,8 +229,11 @@ def _examine(problem: Problem, model: Model, term: Term, n: int, key: Key) -> _S
     finite = isinstance(term.law.place, PointSet)
     w = term.law.place.grid(0) if finite else term.law.place.uniform(max(n // term.law.inner, 1), key)
     losses = np.asarray(_losses(problem, model, term, w), float)
+    losses = np.where(np.isfinite(losses), losses, np.inf)  # NaN is no smaller than anything
     best = int(np.argmax(losses))
-    if term.separate:
+    if not np.isfinite(losses[best]):
+        estimate = np.inf
+    elif term.separate:
         limit = np.broadcast_to(np.asarray(problem.tolerances[term.owner]), losses.shape)  # pyright: ignore
         best = int(np.argmax(losses - limit))
         estimate = losses[best]
@@ -239,7 +243,7 @@ def _examine(problem: Problem, model: Model, term: Term, n: int, key: Key) -> _S
     else:
         estimate = losses.mean()
     at, largest = w[best], losses[best]
-    if not finite and term.law.place.chart.dimension:
+    if not finite and term.law.place.chart.dimension and np.isfinite(estimate):
         starts = w[np.argsort(losses)[-16:]]
         at, polished = (np.asarray(x) for x in _polish(problem, model, term, starts))
         if polished.max() > largest:
@@ -250,8 +254,12 @@ def _examine(problem: Problem, model: Model, term: Term, n: int, key: Key) -> _S
     place = term.law.place
     z = np.asarray(place.embed(jnp.asarray(at)))
     where = dict(zip(names if len(z) == len(names) else place.chart.names, map(float, z), strict=True))
-    size = largest if term.law.power == 1 else largest**0.5
-    return _Sample(float(estimate), float(size), where, best)
+    return _Sample(float(estimate), float(residual_size(term, largest)), where, best)
+
+
+def residual_size(term: Term, losses: Any) -> Any:
+    """|r| from the loss of a law."""
+    return losses if term.law.power == 1 else losses**0.5
 
 
 def losses(problem: Problem, model: Model, term: Term, w: Points) -> Float[Array, " n"]:
@@ -293,10 +301,19 @@ def _polish(problem: Problem, model: Model, term: Term, w: Points) -> tuple[Poin
 
 
 def _verdict(f: Finding, priced: bool) -> str:
+    if not np.isfinite(f.estimate):
+        return "NOT A NUMBER: the residual is NaN or infinite at the point shown; look for a division by zero or a log."
     if f.tolerance is None:
         return f"part of the objective; its mean square is {f.estimate:.3g}, at worst |r| = {f.largest_residual:.3g}."
+    violated = f.violation is not None and f.violation > 0
     if f.multiplier is None or not priced:
         price = "It was weighted, not constrained: the weight prices nothing."
+    elif violated and f.multiplier > 0:
+        # Only at an optimum that holds is a multiplier a price.
+        price = (
+            f"Its multiplier is {f.multiplier:.3g}, which says how hard training pushes; if it keeps growing while the "
+            "violation stays, the constraints may contradict each other."
+        )
     elif f.multiplier > 0:
         price = (
             f"Its price is {f.multiplier:.3g}: a tolerance smaller by δ raises the objective by about "
@@ -304,7 +321,7 @@ def _verdict(f: Finding, priced: bool) -> str:
         )
     else:
         price = "Its multiplier is 0: at this tolerance it costs the objective nothing."
-    if f.violation is not None and f.violation > 0:
+    if violated:
         ratio = f"{f.estimate / f.tolerance:.3g} times its tolerance" if f.tolerance > 0 else "above its tolerance of 0"
         return f"VIOLATED: {ratio}. Train longer, enlarge the network, or raise the tolerance. {price}"
     if f.multiplier and priced and f.estimate > 0.5 * f.tolerance:

@@ -1,9 +1,7 @@
 """One door: compiled chunks of iterations in a plain host loop, which reports, stops, saves and resumes."""
 
 import functools
-import hashlib
 import os
-import re
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -17,8 +15,10 @@ import optax
 
 from . import _checks, nn
 from ._checkpoint import Checkpoint
+from ._digest import digest
 from ._progress import Reporter
 from ._typing import Key, Model, PyTree
+from .fields import outputs
 from .methods import AbstractMethod, PrimalDual, State
 from .problem import Problem
 from .solution import RESULTS, Solution
@@ -99,11 +99,25 @@ def _initial(problem, method, build, keys, many: bool):
     def make(key):
         key_model, key_state, _ = jr.split(key, 3)
         model = build(problem.domain, len(problem.unknowns), key_model)
+        _fits(model, problem)
         return jax.tree.map(_strong, method.init(problem, model, key_state))
 
     rest = eqx.filter(make(keys[0] if many else keys), eqx.is_array, inverse=True)
     arrays = lambda key: eqx.filter(make(key), eqx.is_array)
     return (jax.vmap(arrays) if many else arrays)(keys), rest
+
+
+def _fits(model: Model, problem: Problem) -> None:
+    """A network of the wrong size fails here, with names, and not deep inside a derivative."""
+    names = problem.domain.names
+    point = jnp.zeros(len(names))
+    try:
+        jax.eval_shape(lambda z: outputs(model, z, len(problem.unknowns)), point)
+    except TypeError as error:
+        raise ValueError(
+            f"solve: `model` does not take a point of the {len(names)} coordinates {_checks.listed(names)} ({error}). "
+            "Build it with problem.domain, which includes the parameters of a family."
+        ) from error
 
 
 class _Ready(eqx.Module):
@@ -226,7 +240,7 @@ def solve(
 
     - `model`: a network, or a function `(domain, outputs, key)` that builds one; default: an MLP of 4 × 50, tanh.
     - `method`: `PrimalDual(...)` or `Penalty(...)`; default: the same for every problem, see `solution.method`.
-    - `seed`: of the weights and of all draws; same seed, same result.
+    - `seed`: of the weights and of all draws; same seed, same result. A network that exists already keeps its weights.
     - `steps`, `seconds`: when to stop. With neither, training ends when every constraint holds and the objective is
       flat, after 5 minutes at the latest.
     - `seeds`: trains that many at once by `vmap`, with seeds `seed`, `seed + 1`, …, and gives a list of solutions,
@@ -234,7 +248,9 @@ def solve(
     - `checkpoint`: a directory for the full state. The same call resumes there, bit for bit.
     - `progress`: whether to report on standard error.
 
-    Ctrl-C ends training and returns what was learned. NaN rolls back to the last good state, and `result` says so.
+    Runs with the same objects (residuals, method, model function) share their compiled code: in a sweep, make these
+    once, outside the loop. Ctrl-C ends training and returns what was learned. NaN rolls back to the last good state,
+    and `result` says so.
 
     !!! example
         `solution = scl.solve(scl.zoo.convection(beta=30), seed=0)`
@@ -261,7 +277,7 @@ def solve(
 
     store = None
     if checkpoint is not None:
-        store = Checkpoint(checkpoint, fingerprint(problem, method, seed, seeds, arrays))
+        store = Checkpoint(checkpoint, fingerprint(problem, method, seed, seeds, arrays, rest))
         found = store.latest()
         if found is not None:
             step, tree = found
@@ -296,7 +312,7 @@ def solve(
                 # The first chunk contains compilation and tells nothing about the pace.
                 pace = now - chunk_began if records.rows["step"] else 0.0
                 records.add(step, now - began, summary, eqx.combine(arrays, rest))
-                _report(reporter, problem, summary, step, steps, now - began, limit, now - chunk_began, length)
+                _report(reporter, problem, summary, step, steps, now - began, limit, pace, length)
                 if open_ended and records.flat_and_feasible():
                     result = RESULTS.converged
                     break
@@ -331,14 +347,14 @@ def _rank(solution: Solution) -> tuple[bool, bool, float]:
 
 def _report(reporter, problem, summary, step, steps, elapsed, limit, chunk_seconds, length) -> None:
     worst = [float(np.max(summary.values[n] - np.asarray(t))) for n, t in problem.tolerances.items()]
-    by_steps = None if steps is None else (steps - step) * chunk_seconds / length
+    by_steps = None if steps is None or not chunk_seconds else (steps - step) * chunk_seconds / length
     by_time = None if limit is None else max(limit - elapsed, 0.0)
     left = min((t for t in (by_steps, by_time) if t is not None), default=None)
     reporter.update(
         step=step,
         fraction=max(0.0 if steps is None else step / steps, 0.0 if limit is None else elapsed / limit),
         left=left,
-        rate=length / chunk_seconds,
+        rate=length / chunk_seconds if chunk_seconds else None,
         objective=float(np.mean(summary.objective)),
         violation=max(worst) if worst else None,
         multipliers={n: float(np.max(v)) for n, v in summary.multipliers.items()},
@@ -365,7 +381,7 @@ def _restored(arrays: PyTree, stored: dict[str, Any], path: Any) -> PyTree:
 
 
 def fingerprint(
-    problem: Problem, method: AbstractMethod, seed: int, seeds: int | None, arrays: PyTree
+    problem: Problem, method: AbstractMethod, seed: int, seeds: int | None, arrays: PyTree, rest: PyTree
 ) -> dict[str, Any]:
     """What makes a run this run and no other; everything but how long it may take."""
     domain = problem.domain
@@ -373,36 +389,12 @@ def fingerprint(
         "domain": [[n, a, b] for n, a, b in zip(domain.names, domain.lower, domain.upper, strict=True)],
         "unknowns": list(problem.unknowns),
         "parameters": {name: float(value) for name, value in problem.parameters.items()},
+        "tolerances": {name: digest(tolerance) for name, tolerance in problem.tolerances.items()},
         "laws": [[t.name, t.owner, str(t.sampler)] for t in problem.terms],
-        "equations": _functions(problem.terms),
-        "tolerances": {n: _digest(np.asarray(t)) for n, t in problem.tolerances.items()},
-        "data": _digest(*(np.asarray(leaf) for leaf in jax.tree.leaves(eqx.filter(problem.terms, eqx.is_array)))),
-        "method": re.sub(r" at 0x[0-9a-f]+", "", repr(method)),
+        "equations": digest(problem.terms),
+        "method": f"{type(method).__name__} {digest(method)}",
+        "model": digest(rest.model),
         "seed": seed,
         "seeds": seeds,
         "state": [[str(leaf.dtype), *leaf.shape] for leaf in jax.tree.leaves(arrays)],
     }
-
-
-def _digest(*arrays: np.ndarray) -> str:
-    return hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)).hexdigest()[:16]
-
-
-def _functions(terms: Any) -> list[str]:
-    """Each law's functions, by name and by a digest of their code."""
-    found: list[str] = []
-
-    def visit(node: Any) -> None:
-        if isinstance(node, eqx.Module):
-            for name in node.__dataclass_fields__:
-                visit(getattr(node, name))
-        elif isinstance(node, tuple | list):
-            for item in node:
-                visit(item)
-        elif callable(node) and hasattr(node, "__code__"):
-            code = node.__code__
-            text = repr((code.co_code, code.co_names, [c for c in code.co_consts if not hasattr(c, "co_code")]))
-            found.append(f"{node.__name__}:{hashlib.sha256(text.encode()).hexdigest()[:12]}")
-
-    visit(terms)
-    return found

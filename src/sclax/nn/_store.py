@@ -4,7 +4,6 @@ classes and functions listed here are built, from numbers, strings and arrays.""
 from collections.abc import Mapping
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,7 +31,7 @@ class Unstorable(ValueError):
 
 def describe(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     """`value` as JSON; its arrays go into `arrays` and are referred to by name."""
-    if isinstance(value, eqx.Module) and type(value).__name__ in _CLASSES:
+    if _CLASSES.get(type(value).__name__) is type(value):
         fields = {f: describe(getattr(value, f), arrays) for f in value.__dataclass_fields__}
         return {"class": type(value).__name__, "fields": fields}
     if isinstance(value, jax.Array | np.ndarray):

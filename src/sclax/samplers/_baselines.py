@@ -39,6 +39,8 @@ class RAD(AbstractSampler):
     """Residual-based adaptive distribution (Wu et al. 2023): every `every` passes, `n` points are drawn from a uniform
     pool without replacement, with probabilities proportional to  |r|ᵏ / mean |r|ᵏ + c.
 
+    With `seeds=` every pass evaluates the pool, though only the due ones are used and counted.
+
     Good values: pool ten times `n`, k = 1, c = 1; k = 2, c = 0 is ψ₀ on the pool.
     """
 

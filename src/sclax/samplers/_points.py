@@ -83,7 +83,7 @@ class ImportanceWeights(AbstractSampler):
     """
 
     n: int | None = eqx.field(static=True, default=None)
-    proposal: AbstractSampler = Uniform()
+    proposal: Uniform | Sobol | Grid | Fixed = Uniform()
 
     def __check_init__(self):
         optional_count("ImportanceWeights", self.n)
@@ -96,7 +96,9 @@ class ImportanceWeights(AbstractSampler):
         return self if n is None else ImportanceWeights(n, self.proposal)
 
     def init(self, place: AbstractPlace, key: Key) -> SamplerState:
-        return self.proposal.sized(self.n or 1000).init(place, key)
+        # Without a number of its own, a proposal of a given size keeps it.
+        own = None if isinstance(self.proposal, Fixed) else self.proposal.n
+        return self.proposal.sized(self.n or own or 1000).init(place, key)
 
     def step(self, place, density, state, key):
         return self.proposal.step(place, density, state, key)
