@@ -305,7 +305,7 @@ def test_observations_read_xarray_grids(x64, kind):
 
 @pytest.mark.parametrize("noise", [None, 0.5, np.array([[1.0, 2.0, 4.0], [0.5, 0.5, 0.5]])])
 def test_grouped_observations_average_within_a_sample(x64, noise):
-    """Two experiments of three points: ℓ_j = mean ((u − data)/noise)²; relative: ‖u − data‖ / ‖data‖."""
+    """Two experiments of three points: ℓ_j = mean ((u − data)/noise)²; relative: ‖u − data‖ / ‖data‖, both over noise."""
     points = {"x": np.array([[0.0, 1.0, 2.0], [0.5, 1.0, 1.5]]), "t": np.array([[0.1], [0.9]])}
     data = np.array([[1.0, 2.0, 3.0], [-1.0, 0.0, 2.0]])
     observations = scl.Observations(points, data, noise=noise)
@@ -315,7 +315,7 @@ def test_grouped_observations_average_within_a_sample(x64, noise):
     np.testing.assert_allclose(law.losses(found), np.mean(difference**2, axis=1), rtol=1e-12)
     relative = observations.law(Vocabulary(LINE.names, ("u",), ()), LINE, relative=True)
     _, found = rows(relative, one(lambda x, t: x * t))
-    ratio = np.linalg.norm(difference, axis=1) / np.linalg.norm(data, axis=1)
+    ratio = np.linalg.norm(difference, axis=1) / np.linalg.norm(data / (1.0 if noise is None else noise), axis=1)
     np.testing.assert_allclose(relative.losses(found), ratio, rtol=1e-12)
 
 

@@ -65,7 +65,10 @@ def test_residual_is_the_equation_of_the_network():
     u = lambda x, t: off(jnp.stack([x, t]))[0]
     expected = jax.grad(u, 1)(x, t) + 5.0 * jax.grad(u, 0)(x, t)
     assert solution.residual("pde", x=x, t=t) == pytest.approx(float(expected), rel=1e-5)
-    assert solution.residual("initial", x=x, t=0.0) == pytest.approx(float(u(x, 0.0) - jnp.sin(x)), abs=1e-6)
+    for where in ({"x": x, "t": 0.0}, {"x": x}):
+        assert solution.residual("initial", **where) == pytest.approx(float(u(x, 0.0) - jnp.sin(x)), abs=1e-6)
+    with pytest.raises(ValueError, match=r"`initial` lives at t = 0\.0"):
+        solution.residual("initial", x=x, t=0.9)
 
 
 def system():

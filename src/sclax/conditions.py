@@ -142,6 +142,11 @@ class ValueResidual(AbstractResidual):
         return components(found[0] - value, "condition")
 
 
+def _named_after(kind: str, derivative: Derivative, vocabulary: Vocabulary) -> str:
+    """`initial`, or `initial_v` where there are several unknowns."""
+    return kind if len(vocabulary.unknowns) == 1 else f"{kind}_{vocabulary.unknowns[derivative.unknown]}"
+
+
 class Initial(AbstractCondition):
     """An initial condition:  ∂ᵏu/∂tᵏ = value  at the lower end of `t`, with k = `order`.
 
@@ -165,7 +170,7 @@ class Initial(AbstractCondition):
         time = domain.names.index(TIME)
         derivative = Derivative(unknown_index("Initial", self.unknown, vocabulary), (time,) * self.order)
         residual = ValueResidual(derivative, named(self.value, vocabulary, "Initial"), vocabulary)
-        name = "initial" if self.order == 0 else f"initial_{self.order}"
+        name = _named_after("initial", derivative, vocabulary) + (f"_{TIME * self.order}" if self.order else "")
         return Law(residual, domain.face(t=domain.lower[time]), name, self.order)
 
 
@@ -183,7 +188,8 @@ class Dirichlet(AbstractCondition):
     def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
         derivative = Derivative(unknown_index("Dirichlet", self.unknown, vocabulary), ())
         residual = ValueResidual(derivative, named(self.value, vocabulary, "Dirichlet"), vocabulary)
-        return Law(residual, locate("Dirichlet", self.on, domain, "boundary"), "dirichlet", 0)
+        name = _named_after("dirichlet", derivative, vocabulary)
+        return Law(residual, locate("Dirichlet", self.on, domain, "boundary"), name, 0)
 
 
 class NormalResidual(AbstractResidual):

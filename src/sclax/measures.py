@@ -26,7 +26,7 @@ class MeanSquare(eqx.Module):
 
 
 class RelativeL2(eqx.Module):
-    """The loss of a sample:  ‖u − data‖ / ‖data‖ over its points, not squared."""
+    """The loss of a sample:  ‖u − data‖ / ‖data‖ over its points, not squared; noise divides both."""
 
 
 class AbstractMeasure(eqx.Module):

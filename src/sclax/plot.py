@@ -112,8 +112,8 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
             panels.append((f"error of {_label(name)}", field(found[:, u]) - field(true[u]), "signed"))
     for term in problem.terms:
         if isinstance(term.law.place, Box) and term.law.place.names == names:
-            size = report.residual_size(term, report.losses(problem, model, term, points))
-            panels.append((f"|residual| of {term.name}", field(size), "size"))
+            height = report.residual_size(term, report.losses(problem, model, term, points))
+            panels.append((f"|residual| of {term.name}", field(height), "size"))
     # At most four side by side, which still fit a page.
     columns = len(panels) if len(panels) <= 4 else -(-len(panels) // 2) if len(panels) <= 8 else 4
     figure, plots = _figure(columns, -(-len(panels) // columns))

@@ -17,6 +17,7 @@ import xarray as xr
 
 from . import _checks, nn, plot, report
 from ._typing import Array, Model
+from .domains import Face
 from .methods import AbstractMethod, Penalty
 from .problem import Problem, Recipe
 
@@ -157,7 +158,11 @@ class Solution:
                 f"residual: no law `{name}`; there are {_checks.listed(terms)}." + _checks.nearest(name, terms)
             )
         law = terms[name].law
-        points, shape = self._points("residual", coordinates)
+        fixed = dict(law.place.fixed) if isinstance(law.place, Face) else {}
+        for coordinate, value in fixed.items():
+            if not np.allclose(coordinates.get(coordinate, value), value):
+                raise ValueError(f"residual: `{name}` lives at {coordinate} = {value}; leave `{coordinate}` out.")
+        points, shape = self._points("residual", {**coordinates, **fixed})
         chart = law.place.chart.names
         if not set(chart) <= set(self.problem.domain.names):
             raise ValueError(f"residual: `{name}` lives on several faces or on data; use check() for it.")
