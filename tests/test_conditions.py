@@ -305,7 +305,7 @@ def test_observations_read_xarray_grids(x64, kind):
 
 @pytest.mark.parametrize("noise", [None, 0.5, np.array([[1.0, 2.0, 4.0], [0.5, 0.5, 0.5]])])
 def test_grouped_observations_average_within_a_sample(x64, noise):
-    """Two experiments of three points: ℓ_j = mean ((u − data)/noise)²; relative: ‖u − data‖ / ‖data‖, both over noise."""
+    """Two experiments of three points: ℓ_j = mean ((u − data)/noise)²; relative: ‖u − data‖ / ‖data‖, in noise."""
     points = {"x": np.array([[0.0, 1.0, 2.0], [0.5, 1.0, 1.5]]), "t": np.array([[0.1], [0.9]])}
     data = np.array([[1.0, 2.0, 3.0], [-1.0, 0.0, 2.0]])
     observations = scl.Observations(points, data, noise=noise)

@@ -13,11 +13,11 @@ import numpy as np
 def digest(*values: Any) -> str:
     """Sixteen hexadecimal digits that change when a number, an array, a function's code or what it closes over does."""
     found = hashlib.sha256()
-    _feed(values, found.update, set())
+    _feed(values, found.update, {})
     return found.hexdigest()[:16]
 
 
-def _feed(value: Any, update: Any, seen: set[int]) -> None:
+def _feed(value: Any, update: Any, seen: dict[int, Any]) -> None:
     def text(*parts: Any) -> None:
         update(repr(parts).encode())
 
@@ -29,7 +29,7 @@ def _feed(value: Any, update: Any, seen: set[int]) -> None:
         return update(array.tobytes())
     if id(value) in seen:  # a function may close over itself
         return text("again")
-    seen.add(id(value))
+    seen[id(value)] = value  # kept alive, so that no other value gets its number
     text(type(value).__name__)
     if isinstance(value, Mapping):
         parts: list[Any] = [part for item in value.items() for part in item]
