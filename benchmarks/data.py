@@ -1,11 +1,12 @@
 """What a sample costs at the paper's grids:  python -m benchmarks.data [--json]
 
-Milliseconds a sample, compilation excluded: one round first, then the fastest of some, for other work on the machine
-can only slow them. A round is a number of whole batches.
+Milliseconds a sample, compilation excluded: one round first, then the median of some. A round is a number of whole
+batches.
 """
 
 import argparse
 import json
+import statistics
 import time
 
 from sclax import data
@@ -27,7 +28,7 @@ def milliseconds(generate, samples, rounds):
         began = time.perf_counter()
         generate("paper", samples=samples, seed=seed, cache=False)
         times.append(time.perf_counter() - began)
-    return 1e3 * min(times) / samples
+    return 1e3 * statistics.median(times) / samples
 
 
 def main():
