@@ -10,7 +10,7 @@ import sclax as scl
 
 ROOT = Path(scl.__file__).parent
 LAYERS = (
-    "_typing _checks _digest",
+    "_typing _checks _digest _precision _gram",
     "domains fields reference",
     "nn",
     "laws samplers data",
@@ -18,8 +18,10 @@ LAYERS = (
     "measures",
     "problem",
     "primal dual",
+    "gauss_newton soap",
     "methods",
-    "report _checkpoint _progress",
+    "report _checkpoint _progress _records",
+    "_guide",
     "plot",
     "solution",
     "solve",

@@ -35,6 +35,7 @@ from .domains import Box as Box
 from .dual import AugmentedLagrangian as AugmentedLagrangian
 from .dual import DualAscent as DualAscent
 from .dual import NuPI as NuPI
+from .gauss_newton import GaussNewton as GaussNewton
 from .measures import MeanSquare as MeanSquare
 from .measures import RelativeL2 as RelativeL2
 from .measures import average as average
@@ -55,6 +56,7 @@ from .samplers import MetropolisHastings as MetropolisHastings
 from .samplers import PersistentChains as PersistentChains
 from .samplers import Sobol as Sobol
 from .samplers import Uniform as Uniform
+from .soap import soap as soap
 from .solution import RESULTS as RESULTS
 from .solution import Solution as Solution
 from .solution import load_solution as _load_solution

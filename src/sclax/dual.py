@@ -2,6 +2,7 @@
 same code, and the projection onto λ ≥ 0 is always there."""
 
 import abc
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -41,20 +42,28 @@ def _rate(rate: Rate, count: Any) -> Any:
 class DualAscent(AbstractDual):
     """Projected gradient ascent, the paper's Algorithm 1:  λ ← [λ + η (value − ε)]₊.
 
-    `rate` η is a number or an optax schedule. Good values: 1e-4 beside Adam with 1e-3.
+    `rate` η is a number or an optax schedule. A step can be clipped,  η min(value − ε, `clip`),  and λ have a `cap`;
+    a multiplier at its cap is no price, and `check` says so. Good values: rate 1e-4 beside Adam with 1e-3; beside
+    `GaussNewton`, which scales residuals to size one, rate 0.3, clip 1 and cap 2.
     """
 
     rate: Rate = eqx.field(static=True)
+    clip: float = eqx.field(static=True, default=math.inf)
+    cap: float = eqx.field(static=True, default=math.inf)
 
     def __check_init__(self):
         if not callable(self.rate):
             _checks.positive("DualAscent", "rate", self.rate)
+        for name, value in (("clip", self.clip), ("cap", self.cap)):
+            if not value > 0:
+                raise ValueError(f"DualAscent: `{name}` must be positive, got {value!r}.")
 
     def init(self, multipliers):
         return jnp.asarray(0, jnp.int32)
 
     def step(self, multipliers, state, violations):
-        return multipliers + _rate(self.rate, state) * violations, state + 1
+        step = _rate(self.rate, state) * jnp.minimum(violations, self.clip)
+        return jnp.minimum(multipliers + step, self.cap), state + 1
 
 
 class NuPI(AbstractDual):
@@ -167,15 +176,24 @@ def init(duals: Duals, multipliers: Multipliers) -> dict[str, PyTree]:
 
 
 def step(
-    duals: Duals, multipliers: Multipliers, state: dict[str, PyTree], violations: Multipliers
+    duals: Duals,
+    multipliers: Multipliers,
+    state: dict[str, PyTree],
+    violations: Multipliers,
+    units: Multipliers,
 ) -> tuple[Multipliers, dict[str, PyTree]]:
-    """All multipliers one step up, projected onto λ ≥ 0."""
+    """All multipliers one step up, projected onto λ ≥ 0. A dual sees violations in `units`, so that one rate fits all
+    residuals; multipliers, which divide by them, stay in the user's units outside."""
     new, states = {}, {}
     for name, dual in duals.items():
-        raw, states[name] = dual.step(multipliers[name], state[name], violations[name])
-        new[name] = jax.nn.relu(raw)
+        unit = units[name]
+        raw, states[name] = dual.step(unit * multipliers[name], state[name], violations[name] / unit)
+        new[name] = jax.nn.relu(raw) / unit
     return new, states
 
 
-def prices(duals: Duals, multipliers: Multipliers, state: dict[str, PyTree], violations: Multipliers) -> Multipliers:
-    return {name: duals[name].price(multipliers[name], state[name], violations[name]) for name in duals}
+def prices(
+    duals: Duals, multipliers: Multipliers, state: dict[str, PyTree], violations: Multipliers, units: Multipliers
+) -> Multipliers:
+    scaled = lambda name: (units[name] * multipliers[name], state[name], violations[name] / units[name])
+    return {name: duals[name].price(*scaled(name)) / units[name] for name in duals}

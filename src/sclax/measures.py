@@ -110,6 +110,7 @@ class Term(eqx.Module):
     separate: bool = eqx.field(static=True)  # each sample has a multiplier of its own
     worst: bool = eqx.field(static=True)
     n: int | None = eqx.field(static=True)
+    temper: Float[Array, ""]  # the share of an average in a worst case that cannot be met everywhere
 
     @property
     def chosen(self) -> AbstractSampler:
@@ -121,6 +122,10 @@ class Term(eqx.Module):
     def density(self, losses: Losses) -> Losses:
         """ψ_α up to a factor:  [ℓ − α max ℓ]₊."""
         return jnp.maximum(losses - self.alpha * jnp.max(losses), 0.0)
+
+    def weights(self, losses: Losses) -> Losses:
+        """The weight of each point's loss."""
+        return (1 - self.temper) * self.chosen.weights(self.density(losses)) + self.temper / losses.shape[0]
 
 
 class Average(AbstractMeasure):
@@ -193,7 +198,9 @@ class Each(AbstractMeasure):
 
 
 def _term(law, sampler, alpha, scale, owner, *, separate=False, worst=False, n=None) -> Term:
-    return Term(law, sampler, jnp.asarray(alpha), jnp.asarray(scale), law.name, owner, separate, worst, n)
+    return Term(
+        law, sampler, jnp.asarray(alpha), jnp.asarray(scale), law.name, owner, separate, worst, n, jnp.zeros(())
+    )
 
 
 def _on_points(law: Law, points: Float[Array, "n d"]) -> Law:

@@ -18,10 +18,10 @@ import jax.random as jr
 
 from . import _checks, dual
 from ._typing import Array, Int, Key, Model, PyTree, Scalar
-from .dual import AbstractDual, as_duals
+from .dual import AbstractDual, DualAscent, as_duals
 from .primal import AbstractPrimal, Prices, as_primal
 from .problem import Evaluation, Multipliers, Problem
-from .samplers import SamplerState, effective_sample_size
+from .samplers import AbstractSampler, SamplerState
 
 
 class State(NamedTuple):
@@ -33,6 +33,7 @@ class State(NamedTuple):
     dual: PyTree
     samplers: tuple[SamplerState, ...]
     levels: tuple[Scalar, ...]  # the α-level of each term's ψ_α, from the last pass
+    units: Multipliers  # the size of each constraint's value, in which the dual sees it
 
 
 class Info(NamedTuple):
@@ -50,10 +51,7 @@ class Info(NamedTuple):
 class AbstractMethod(eqx.Module):
     """A way to train: `prepare` fills in the problem's open choices, `init` and `step` iterate."""
 
-    @property
-    @abc.abstractmethod
-    def chunk(self) -> int:
-        """How many iterations are compiled into one call; between calls the host looks."""
+    primal: eqx.AbstractVar[AbstractPrimal]
 
     @abc.abstractmethod
     def prepare(self, problem: Problem) -> Problem:
@@ -67,14 +65,26 @@ class AbstractMethod(eqx.Module):
     def step(self, problem: Problem, state: State, key: Key) -> tuple[State, Info]:
         """One iteration."""
 
+    @abc.abstractmethod
+    def merit(self, problem: Problem, state: State, evaluation: Evaluation) -> Scalar:
+        """What tells a better state from a worse one, given a pass on points that trained neither."""
+
+    @abc.abstractmethod
+    def unpriced(self, state: State) -> tuple[str, ...]:
+        """The constraints whose multiplier is no price: a fixed weight, or one that sits at its cap."""
+
 
 def _zero_multipliers(problem: Problem) -> Multipliers:
     return {name: jnp.zeros_like(tolerance) for name, tolerance in problem.tolerances.items()}
 
 
-def _init_samplers(problem: Problem, key: Key) -> tuple[SamplerState, ...]:
+def _start(problem: Problem, primal: AbstractPrimal, model: Model, multipliers, dual_state: PyTree, key: Key) -> State:
     keys = jr.split(key, len(problem.terms))
-    return tuple(t.chosen.init(t.law.place, k) for t, k in zip(problem.terms, keys, strict=True))
+    samplers = tuple(t.chosen.init(t.law.place, k) for t, k in zip(problem.terms, keys, strict=True))
+    levels = tuple(jnp.zeros_like(t.alpha) for t in problem.terms)
+    # Not one of the keys of the samplers, which are folds of `key` by their numbers.
+    units = primal.units(problem, model, jr.fold_in(key, len(problem.terms)))
+    return State(model, multipliers, primal.init(model), dual_state, samplers, levels, units)
 
 
 def _iterate(
@@ -89,7 +99,7 @@ def _iterate(
         for t, d, s, k in zip(terms, densities, state.samplers, jr.split(key_draw, len(terms)), strict=True)
     ]
     points = tuple(s.points for s, _ in drawn)
-    model, primal_state, evaluation = primal.step(problem, state.model, state.primal, points, scale, prices)
+    model, primal_state, evaluation, passes = primal.step(problem, state.model, state.primal, points, scale, prices)
     levels = tuple(t.alpha * jnp.max(r.losses) for t, r in zip(terms, evaluation.terms, strict=True))
     # Chains move under the weights of the pass, at which their densities are known.
     densities = [problem.density(state.model, t, level) for t, level in zip(terms, levels, strict=True)]
@@ -102,17 +112,19 @@ def _iterate(
     evaluations = jnp.asarray(0, jnp.int32)
     for t, (s, before), (_, after) in zip(terms, drawn, moved, strict=True):
         if t.law.order > 0:  # the paper's currency: evaluations of a differential operator
-            evaluations += t.law.inner * (len(s.points) + before.evaluations + after.evaluations)
+            evaluations += t.law.inner * (len(s.points) * (1 + passes) + before.evaluations + after.evaluations)
     info = Info(
         objective=evaluation.objective,
         values=evaluation.values,
         multipliers=state.multipliers,
         acceptance=tuple(a.acceptance * b.acceptance for (_, a), (_, b) in zip(drawn, moved, strict=True)),
-        sample_size=tuple(effective_sample_size(r.weights) for r in evaluation.terms),
+        sample_size=tuple(
+            t.chosen.effective(t.density(r.losses)) for t, r in zip(terms, evaluation.terms, strict=True)
+        ),
         evaluations=evaluations,
         finite=_finite((evaluation.objective, evaluation.values, eqx.filter(model, eqx.is_inexact_array))),
     )
-    state = State(model, state.multipliers, primal_state, state.dual, tuple(s for s, _ in moved), levels)
+    state = state._replace(model=model, primal=primal_state, samplers=tuple(s for s, _ in moved), levels=levels)
     return state, evaluation, info
 
 
@@ -128,9 +140,10 @@ class PrimalDual(AbstractMethod):
 
     **Arguments:**
 
-    - `primal`: an optax transformation for the weights.
+    - `primal`: `GaussNewton()`, or an optax transformation for the weights.
     - `dual`: `DualAscent(rate)`, `NuPI(rate)`, `AugmentedLagrangian(penalty)`, an optax transformation, or a dict of
       these by constraint.
+    - `worst_case`, `average`: the samplers of measures that leave theirs open; default: the primal's choice.
 
     !!! example
         `PrimalDual(primal=optax.adam(1e-3), dual=optax.adam(1e-4))`
@@ -139,30 +152,37 @@ class PrimalDual(AbstractMethod):
     primal: AbstractPrimal
     dual: AbstractDual | dict[str, AbstractDual]
     primal_steps: int = eqx.field(static=True)
+    worst_case: AbstractSampler | None
+    average: AbstractSampler | None
 
-    def __init__(self, primal: Any, dual: Any, primal_steps: int = 1):
+    def __init__(
+        self,
+        primal: Any,
+        dual: Any,
+        primal_steps: int = 1,
+        worst_case: AbstractSampler | None = None,
+        average: AbstractSampler | None = None,
+    ):
         self.primal = as_primal("PrimalDual", primal)
         self.dual = as_duals("PrimalDual", dual)
         self.primal_steps = _checks.count("PrimalDual", "primal_steps", primal_steps)
-
-    @property
-    def chunk(self) -> int:
-        return 100
+        for name, sampler in (("worst_case", worst_case), ("average", average)):
+            if sampler is not None and not isinstance(sampler, AbstractSampler):
+                raise ValueError(f"PrimalDual: `{name}` must be a sampler such as Sobol(128), got {sampler!r}.")
+        self.worst_case, self.average = worst_case, average
 
     def prepare(self, problem: Problem) -> Problem:
         dual.for_constraints("PrimalDual", self.dual, problem.constraints)
-        return problem.completed()
+        return self.primal.prepare(problem, self.worst_case, self.average)
 
     def init(self, problem: Problem, model: Model, key: Key) -> State:
-        multipliers = _zero_multipliers(problem)
         duals = dual.for_constraints("PrimalDual", self.dual, problem.constraints)
-        samplers = _init_samplers(problem, key)
-        levels = tuple(jnp.zeros_like(t.alpha) for t in problem.terms)
-        return State(model, multipliers, self.primal.init(model), dual.init(duals, multipliers), samplers, levels)
+        multipliers = _zero_multipliers(problem)
+        return _start(problem, self.primal, model, multipliers, dual.init(duals, multipliers), key)
 
     def step(self, problem: Problem, state: State, key: Key) -> tuple[State, Info]:
         duals = dual.for_constraints("PrimalDual", self.dual, problem.constraints)
-        prices = lambda violations: dual.prices(duals, state.multipliers, state.dual, violations)
+        prices = lambda violations: dual.prices(duals, state.multipliers, state.dual, violations, state.units)
 
         def descend(state: State, key: Key) -> tuple[State, tuple[Multipliers, Info]]:
             state, evaluation, info = _iterate(problem, self.primal, state, 1.0, prices, key)
@@ -181,8 +201,21 @@ class PrimalDual(AbstractMethod):
             state = eqx.combine(arrays, rest)
             values, info = jax.tree.map(lambda leaf: leaf[-1], trail)
             info = info._replace(evaluations=jnp.sum(trail[1].evaluations), finite=jnp.all(trail[1].finite))
-        multipliers, dual_state = dual.step(duals, state.multipliers, state.dual, problem.violations(values))
+        multipliers, dual_state = dual.step(
+            duals, state.multipliers, state.dual, problem.violations(values), state.units
+        )
         return state._replace(multipliers=multipliers, dual=dual_state), info._replace(multipliers=multipliers)
+
+    def merit(self, problem: Problem, state: State, evaluation: Evaluation) -> Scalar:
+        total = evaluation.objective
+        for name, violation in problem.violations(evaluation.values).items():
+            total += jnp.sum(jax.nn.relu(violation)) / state.units[name]
+        return total
+
+    def unpriced(self, state: State) -> tuple[str, ...]:
+        duals = dual.for_constraints("PrimalDual", self.dual, tuple(state.multipliers))
+        scaled = {name: float(jnp.max(state.units[name] * m)) for name, m in state.multipliers.items()}
+        return tuple(n for n, d in duals.items() if isinstance(d, DualAscent) and scaled[n] >= 0.999 * d.cap)
 
 
 class Penalty(AbstractMethod):
@@ -205,10 +238,6 @@ class Penalty(AbstractMethod):
             if _checks.number("Penalty", f"weights[{name!r}]", weight) < 0:
                 raise ValueError(f"Penalty: `weights[{name!r}]` must not be negative, got {weight}.")
 
-    @property
-    def chunk(self) -> int:
-        return 100
-
     def prepare(self, problem: Problem) -> Problem:
         known = (*problem.constraints, "objective")
         for name, _ in self.weights:
@@ -217,17 +246,23 @@ class Penalty(AbstractMethod):
                     f"Penalty: `weights` names `{name}`; there are {_checks.listed(known)}."
                     + _checks.nearest(name, known)
                 )
-        return problem.completed()
+        return self.primal.prepare(problem)
 
     def init(self, problem: Problem, model: Model, key: Key) -> State:
         multipliers = {
             name: jnp.full_like(zero, dict(self.weights).get(name, 1.0))
             for name, zero in _zero_multipliers(problem).items()
         }
-        levels = tuple(jnp.zeros_like(t.alpha) for t in problem.terms)
-        return State(model, multipliers, self.primal.init(model), (), _init_samplers(problem, key), levels)
+        return _start(problem, self.primal, model, multipliers, (), key)
 
     def step(self, problem: Problem, state: State, key: Key) -> tuple[State, Info]:
         scale = dict(self.weights).get("objective", 1.0)
         state, _, info = _iterate(problem, self.primal, state, scale, lambda violations: state.multipliers, key)
         return state, info
+
+    def merit(self, problem: Problem, state: State, evaluation: Evaluation) -> Scalar:
+        total = dict(self.weights).get("objective", 1.0) * evaluation.objective
+        return total + sum(jnp.vdot(state.multipliers[name], value) for name, value in evaluation.values.items())
+
+    def unpriced(self, state: State) -> tuple[str, ...]:
+        return tuple(state.multipliers)

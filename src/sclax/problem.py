@@ -1,5 +1,6 @@
 """A problem pairs residuals, measures and tolerances, and evaluates them as pure functions of (model, points)."""
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -171,27 +172,31 @@ class Problem(eqx.Module):
         cases persistent chains.
         """
 
-        def choose(term: Term) -> Term:
+        def choose(term: Term) -> AbstractSampler:
             if term.sampler is not None:
-                return term
+                return term.sampler
             few = term.law.place.chart.dimension <= 1
             if term.worst:
                 sampler = worst_case or PersistentChains()
             else:
                 sampler = average or (Grid() if few else Uniform(1000 if term.law.place is self.domain else 256))
-            return eqx.tree_at(lambda t: t.sampler, term, sampler.sized(term.n), is_leaf=lambda x: x is None)
+            return sampler.sized(term.n)
 
-        return self._with(terms=tuple(choose(term) for term in self.terms))
+        return self.resampled(choose)
 
     def sampled_by(self, sampler: AbstractSampler) -> "Problem":
         """The problem with `sampler` for every worst case: with `Uniform()` a PINN, with `R3()` that baseline."""
+        return self.resampled(lambda term: sampler.sized(term.n) if term.worst else term.sampler)
 
-        def choose(term: Term) -> Term:
-            if not term.worst:
-                return term
-            return eqx.tree_at(lambda t: t.sampler, term, sampler.sized(term.n), is_leaf=lambda x: x is None)
+    def resampled(self, choose: Callable[[Term], AbstractSampler | None]) -> "Problem":
+        """The problem with the sampler `choose(term)` for every term."""
+        change = lambda t: eqx.tree_at(lambda t: t.sampler, t, choose(t), is_leaf=lambda x: x is None)
+        return self._with(terms=tuple(change(term) for term in self.terms))
 
-        return self._with(terms=tuple(choose(term) for term in self.terms))
+    def tempered(self, name: str) -> "Problem":
+        """The problem with the worst cases of constraint `name` turned into averages."""
+        soften = lambda t: eqx.tree_at(lambda t: t.temper, t, jnp.ones_like(t.temper)) if t.worst else t
+        return self._with(terms=tuple(soften(t) if t.owner == name else t for t in self.terms))
 
     def density(self, model: Model, term: Term, level: Scalar) -> Density:
         """ψ_α of `term` up to a factor, as a function of chart points: [ℓ − level]₊, with nothing to differentiate."""
@@ -217,7 +222,7 @@ class Problem(eqx.Module):
     def _pass(self, model: Model, term: Term, w: Points) -> TermValues:
         rows = term.law.rows(model, self.parameters, w)
         losses = term.law.losses(rows)
-        weights = jax.lax.stop_gradient(term.chosen.weights(term.density(losses)))
+        weights = jax.lax.stop_gradient(term.weights(losses))
         return TermValues(rows, losses, weights, losses if term.separate else jnp.vdot(weights, losses))
 
     def violations(self, values: Multipliers) -> Multipliers:
@@ -287,9 +292,7 @@ def _uniquely_named(terms: list[Term]) -> tuple[Term, ...]:
             name = plain[i]
         while name in {other.name for other in renamed}:
             name += "'"
-        renamed.append(
-            Term(term.law, term.sampler, term.alpha, term.scale, name, term.owner, term.separate, term.worst, term.n)
-        )
+        renamed.append(dataclasses.replace(term, name=name))
     return tuple(renamed)
 
 

@@ -1,7 +1,7 @@
 """Does every law hold, and where is it worst? Reads a problem, a model and its multipliers; never trains."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -181,11 +181,13 @@ def check(
     *,
     points: int = 1_000_000,
     seed: int = 1,
-    priced: bool = True,
+    unpriced: Collection[str] = (),
+    remarks: Mapping[str, str] | None = None,
 ) -> Report:
     """Draws `points` independent uniform points for each law and says whether and where it holds.
 
-    `priced` is False where the multipliers are fixed weights, which price nothing.
+    `unpriced` are the constraints whose multiplier is a fixed weight or sits at its cap, and prices nothing; `remarks`
+    by constraint are added to the verdicts.
     """
     points, problem = _checks.count("check", "points", points), problem.bare()
     key = jr.key(np.uint32(seed) ^ np.uint32(0x5C1A))  # not a key that training used
@@ -213,7 +215,9 @@ def check(
             violation=violation,
             multiplier=multiplier,
         )
-        findings.append(dataclasses.replace(finding, verdict=_verdict(finding, priced)))
+        remark = (remarks or {}).get(term.owner or "", "")
+        verdict = f"{_verdict(finding, term.owner not in unpriced)} {remark}".strip()
+        findings.append(dataclasses.replace(finding, verdict=verdict))
     return Report(tuple(findings), points, tuple(_notes(problem)))
 
 
@@ -307,7 +311,7 @@ def _verdict(f: Finding, priced: bool) -> str:
         return f"part of the objective; its mean square is {f.estimate:.3g}, at worst |r| = {f.largest_residual:.3g}."
     violated = f.violation is not None and f.violation > 0
     if f.multiplier is None or not priced:
-        price = "It was weighted, not constrained: the weight prices nothing."
+        price = f"Its multiplier, {f.multiplier or 0.0:.3g}, is a fixed weight or sits at its cap: it prices nothing."
     elif violated and f.multiplier > 0:
         # Only at an optimum that holds is a multiplier a price.
         price = (

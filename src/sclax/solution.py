@@ -5,7 +5,7 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from . import _checks, nn, plot, report
+from . import _checks, _precision, nn, plot, report
+from ._guide import Tempered
 from ._typing import Array, Model
 from .domains import Face
-from .methods import AbstractMethod, Penalty
+from .methods import AbstractMethod
 from .problem import Problem, Recipe
 
-FORMAT = 1
+FORMAT = 2
 
 
 class RESULTS(eqx.Enumeration):  # pyright: ignore[reportGeneralTypeIssues]
@@ -50,7 +51,8 @@ class Solution:
 
     Attributes: `problem`, `model`, `method`, `multipliers` (by constraint; one per sample for `each`), `parameters`,
     `history` (arrays by name, one row a record), `result` (a member of `RESULTS`), `seconds`, `steps`,
-    `operator_evaluations`, `seed`.
+    `operator_evaluations`, `seed`, `tempered` (the worst cases that could not be met and became averages, with step and
+    place), `unpriced` (the constraints whose multiplier is a fixed weight or sits at its cap, and is no price).
 
     !!! example
         `solution(x=1.0, t=0.5)`; `solution.grid(x=256, t=100)["u"].plot()`; `print(solution.check())`
@@ -65,11 +67,12 @@ class Solution:
         history: Mapping[str, Any],
         result: Any,
         seed: int,
-        priced: bool = True,
+        tempered: Mapping[str, Tempered] | None = None,
+        unpriced: Iterable[str] = (),
     ):
         self.problem, self.model, self.method = problem, model, method
-        # A fixed weight prices no tolerance.
-        self.priced = priced and not isinstance(method, Penalty)
+        self.tempered = dict(tempered or {})
+        self.unpriced = tuple(unpriced)
         self.multipliers = {name: _plain(value) for name, value in multipliers.items()}
         self.history = dict(history)
         self.result, self.seed = result, seed
@@ -115,13 +118,16 @@ class Solution:
             raise ValueError(f"{owner}: the coordinates do not broadcast, their shapes are {shapes}.") from None
         return jnp.stack([a.ravel() for a in arrays], axis=-1), arrays[0].shape
 
+    def _values(self, coordinates: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        with _precision.of(self.model):
+            points, shape = self._points("solution", coordinates)
+            found = np.asarray(report.values(self.problem, self.model, points)).T.reshape(-1, *shape)
+        return dict(zip(self.problem.unknowns, found, strict=True))
+
     def __call__(self, **coordinates: Any) -> Array | dict[str, Array]:
         """The solution at named coordinates, which broadcast; a dict by name for several unknowns."""
-        points, shape = self._points("solution", coordinates)
-        found = report.values(self.problem, self.model, points).T.reshape(-1, *shape)
-        if len(self.problem.unknowns) == 1:
-            return found[0]
-        return dict(zip(self.problem.unknowns, found, strict=True))
+        found = {name: jnp.asarray(array) for name, array in self._values(coordinates).items()}
+        return found[self.problem.unknowns[0]] if len(found) == 1 else found
 
     def grid(self, **coordinates: Any) -> xr.Dataset:
         """The solution on a product grid, one variable for each unknown.
@@ -143,9 +149,7 @@ class Solution:
             else:
                 axes[name] = np.atleast_1d(_checks.finite_array("grid", name, value))
         mesh = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
-        found = self(**mesh)
-        found = {self.problem.unknowns[0]: found} if not isinstance(found, dict) else found
-        return xr.Dataset({name: (tuple(axes), np.asarray(a)) for name, a in found.items()}, coords=axes)
+        return xr.Dataset({name: (tuple(axes), a) for name, a in self._values(mesh).items()}, coords=axes)
 
     def residual(self, name: str, **coordinates: Any) -> Array | tuple[Array, ...]:
         """The residual of the law `name` at named coordinates; a tuple for a system.
@@ -162,43 +166,60 @@ class Solution:
         for coordinate, value in fixed.items():
             if not np.allclose(coordinates.get(coordinate, value), value):
                 raise ValueError(f"residual: `{name}` lives at {coordinate} = {value}; leave `{coordinate}` out.")
-        points, shape = self._points("residual", {**coordinates, **fixed})
         chart = law.place.chart.names
         if not set(chart) <= set(self.problem.domain.names):
             raise ValueError(f"residual: `{name}` lives on several faces or on data; use check() for it.")
-        w = points[:, jnp.asarray([self.problem.domain.names.index(n) for n in chart], dtype=int)]
-        rows = eqx.filter_jit(law.rows)(self.model, self.problem.parameters, w).T.reshape(-1, *shape)
-        return rows[0] if len(rows) == 1 else tuple(rows)
+        with _precision.of(self.model):
+            points, shape = self._points("residual", {**coordinates, **fixed})
+            w = points[:, jnp.asarray([self.problem.domain.names.index(n) for n in chart], dtype=int)]
+            rows = np.asarray(eqx.filter_jit(law.rows)(self.model, self.problem.bare().parameters, w)).T
+        parts = [jnp.asarray(row.reshape(shape)) for row in rows]
+        return parts[0] if len(parts) == 1 else tuple(parts)
 
     # --- verdicts ---
 
     def check(self, points: int = 1_000_000, seed: int = 1) -> report.Report:
         """Does every law hold, and where is it worst? On `points` independent points for each law."""
-        return report.check(
-            self.problem,
-            self.model,
-            self.multipliers,
-            points=points,
-            seed=seed,
-            priced=self.priced,
-        )
+        about = {
+            name: f"Its worst case could not be met, so its average was trained from step {step} on; it was worst near "
+            + ", ".join(f"{k} = {v:.3g}" for k, v in where.items())
+            + "."
+            for name, (step, where) in self.tempered.items()
+        }
+        with _precision.of(self.model):
+            return report.check(
+                self.problem,
+                self.model,
+                self.multipliers,
+                points=points,
+                seed=seed,
+                unpriced=self.unpriced,
+                remarks=about,
+            )
 
     def error(self, reference: Any = None) -> float | None:
         """The relative L2 error against `reference` (default: the problem's); None where there is none."""
-        return report.relative_l2(self.problem, self.model, reference)
+        with _precision.of(self.model):
+            return report.relative_l2(self.problem, self.model, reference)
 
     @property
     def objective(self) -> float:
-        """The objective in the last record of training."""
-        return float(self.history["objective"][-1]) if len(self.history["objective"]) else float("nan")
+        """The objective in training, in the record of the state that was kept."""
+        return float(self.history["objective"][self._row]) if len(self.history["objective"]) else float("nan")
+
+    @property
+    def _row(self) -> int:
+        """The record of the state that was kept: the last one, or the best on a spare draw."""
+        kept = self.history.get("kept")
+        return -1 if kept is None else int(np.searchsorted(self.history["step"], kept[-1]))
 
     @property
     def violations(self) -> dict[str, float]:
-        """value − tolerance of each constraint in the last record of training, of the worst sample for `each`."""
+        """value − tolerance of each constraint in the record of the kept state, of the worst sample for `each`."""
         found = {}
         for name, tolerance in self.problem.tolerances.items():
             rows = self.history[f"values.{name}"]
-            found[name] = float(np.max(rows[-1] - np.asarray(tolerance))) if len(rows) else float("nan")
+            found[name] = float(np.max(rows[self._row] - np.asarray(tolerance))) if len(rows) else float("nan")
         return found
 
     @property
@@ -210,7 +231,8 @@ class Solution:
 
         Coordinates beyond two, and parameters of a family, are held at the values given here (default: the middle).
         """
-        return plot.solution(self.problem, self.model, path=path, at=coordinates)
+        with _precision.of(self.model):
+            return plot.solution(self.problem, self.model, path=path, at=coordinates)
 
     def plot_history(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A figure of objective, violations and multipliers over training."""
@@ -255,7 +277,8 @@ class Solution:
             "model": description,
             "result": result_name(self.result),
             "seed": self.seed,
-            "priced": self.priced,
+            "unpriced": list(self.unpriced),
+            "tempered": {name: tempered._asdict() for name, tempered in self.tempered.items()},
         }
         write_archive(Path(path), about, arrays)
 
@@ -310,6 +333,11 @@ def load_solution(
     build: Callable[[Recipe], Problem],
 ) -> Solution:
     """See `sclax.load`; `build` makes a problem from a recipe of the zoo."""
+    with _precision.double():  # arrays keep the precision that they have in the file
+        return _load(path, problem, model, build)
+
+
+def _load(path: Any, problem: Problem | None, model: Model | None, build: Callable[[Recipe], Problem]) -> Solution:
     about, arrays = read_archive(Path(path))
     if problem is None:
         if about["recipe"] is None:
@@ -341,7 +369,8 @@ def load_solution(
         raise ValueError(f"load: {str(path)!r} has no multipliers for {_checks.listed(problem.constraints)}.")
     history = {name.removeprefix("history/"): a for name, a in arrays.items() if name.startswith("history/")}
     result = getattr(RESULTS, about["result"])
-    return Solution(problem, model, None, multipliers, history, result, about["seed"], about["priced"])
+    tempered = {name: Tempered(entry["step"], entry["where"]) for name, entry in about["tempered"].items()}
+    return Solution(problem, model, None, multipliers, history, result, about["seed"], tempered, about["unpriced"])
 
 
 def _rebuilt(path: Any, description: Any, arrays: Mapping[str, np.ndarray]) -> Model:

@@ -1,6 +1,5 @@
 """One door: compiled chunks of iterations in a plain host loop, which reports, stops, saves and resumes."""
 
-import functools
 import os
 import time
 from collections.abc import Callable
@@ -13,45 +12,46 @@ import jax.random as jr
 import numpy as np
 import optax
 
-from . import _checks, nn
+from . import _checks, _precision, nn
 from ._checkpoint import Checkpoint
 from ._digest import digest
+from ._guide import Guide, Tempered
 from ._progress import Reporter
+from ._records import Records, Summary
 from ._typing import Key, Model, PyTree
+from .dual import DualAscent
 from .fields import outputs
+from .gauss_newton import GaussNewton
 from .methods import AbstractMethod, PrimalDual, State
 from .problem import Problem
+from .soap import soap
 from .solution import RESULTS, Solution
 
 DEFAULT_SECONDS = 300.0
 SAVE_EVERY = 20.0  # seconds between two checkpoints
+MANY_WEIGHTS = 1_000_000
+
+# Made once: every optax object compiles anew.
+_SOAP = soap(optax.exponential_decay(3e-3, transition_steps=2000, decay_rate=0.85))
 
 
-@functools.cache
-def default_method() -> AbstractMethod:
-    """The method of `solve` where none is given, the same for every problem.
+def default_method(problem: Problem, weights: int) -> PrimalDual:
+    """The method of `solve` where none is given, by one rule for every problem.
 
-    Adam on the weights, decayed; Adam on the multipliers. Cached, so that runs share compiled code.
+    Gauss-Newton steps, on 150 fresh points of the interior for each of its dimensions and 65 of every condition; plain
+    dual ascent. A network of more than a million weights gets SOAP instead, whose step costs what a gradient costs.
     """
-    decay = optax.exponential_decay(2e-3, transition_steps=2000, decay_rate=0.85)
-    return PrimalDual(primal=optax.adam(decay), dual=optax.adam(2e-3))
+    if weights > MANY_WEIGHTS:
+        return PrimalDual(primal=_SOAP, dual=optax.adam(2e-3))
+    primal = GaussNewton()
+    worst_case, average = primal.samplers(problem)
+    dual = DualAscent(0.3, clip=1.0, cap=2.0)
+    return PrimalDual(primal=primal, dual=dual, worst_case=worst_case, average=average)
 
 
 def default_model(domain: Any, outputs: int, key: Key) -> Model:
     """The network of `solve` where none is given: the paper's MLP, 4 hidden layers of 50, tanh."""
     return nn.MLP(domain, outputs, key=key)
-
-
-class Summary(NamedTuple):
-    """A chunk of iterations in numbers: means over its steps, multipliers at its end."""
-
-    objective: Any
-    values: dict[str, Any]
-    multipliers: dict[str, Any]
-    acceptance: tuple[Any, ...]
-    sample_size: tuple[Any, ...]
-    evaluations: Any
-    finite: Any
 
 
 def _run(
@@ -126,7 +126,8 @@ class _Ready(eqx.Module):
     model: Model
 
     def __call__(self, domain, outputs, key):
-        return self.model
+        precision = jnp.result_type(float)
+        return jax.tree.map(lambda x: x.astype(precision) if eqx.is_inexact_array(x) else x, self.model)
 
 
 class _Factory(eqx.Module):
@@ -162,66 +163,6 @@ def _called(build: Callable[..., Any], domain: Any, outputs: int, key: Key) -> M
     return model
 
 
-class _Records:
-    """History as it grows: one row a chunk, and the worst-case points at chunks 1, 2, 4, 8, …"""
-
-    def __init__(self, problem: Problem):
-        self._problem = problem
-        names = ["step", "seconds", "evaluations", "objective"]
-        names += [f"{what}.{name}" for what in ("values", "multipliers") for name in problem.tolerances]
-        self.rows: dict[str, list[Any]] = {name: [] for name in names}
-        self.worst = [i for i, t in enumerate(problem.terms) if t.worst]
-
-    def add(self, step: int, seconds: float, summary: Summary, state: State) -> None:
-        rows = self.rows
-        before = rows["evaluations"][-1] if rows["evaluations"] else np.zeros_like(summary.evaluations, np.int64)
-        new = {
-            "step": step,
-            "seconds": seconds,
-            "evaluations": before + np.asarray(summary.evaluations, np.int64),
-            "objective": summary.objective,
-        }
-        for name in summary.values:
-            new[f"values.{name}"] = summary.values[name]
-            new[f"multipliers.{name}"] = summary.multipliers[name]
-        for term, a, n in zip(self._problem.terms, summary.acceptance, summary.sample_size, strict=True):
-            if term.worst:
-                new[f"acceptance.{term.name}"] = a
-                new[f"sample_size.{term.name}"] = n
-        count = len(rows["step"]) + 1
-        if count & (count - 1) == 0 and self.worst:
-            rows.setdefault("snapshot_step", []).append(np.asarray(step))
-            for i in self.worst:
-                rows.setdefault(f"snapshot.{self._problem.terms[i].name}", []).append(
-                    np.asarray(state.samplers[i].points)
-                )
-        for name, value in new.items():
-            rows.setdefault(name, []).append(np.asarray(value))
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {name: np.stack(rows) if rows else np.zeros((0,)) for name, rows in self.rows.items()}
-
-    def restore(self, arrays: dict[str, Any]) -> None:
-        self.rows = {**self.rows, **{name: list(np.asarray(rows)) for name, rows in arrays.items()}}
-
-    def of_seed(self, k: int | None) -> dict[str, np.ndarray]:
-        shared = ("step", "seconds", "snapshot_step")
-        return {n: a if k is None or n in shared or not len(a) else a[:, k] for n, a in self.arrays().items()}
-
-    def flat_and_feasible(self) -> bool:
-        """Every constraint held in the last quarter of the run, and the objective fell by less than 2 % in it."""
-        count = len(self.rows["step"])
-        window = max(10, count // 4)
-        if count < 2 * window:
-            return False
-        for name, tolerance in self._problem.tolerances.items():
-            if np.any(np.stack(self.rows[f"values.{name}"][-window:]) > np.asarray(tolerance)):
-                return False
-        recent = np.mean(self.rows["objective"][-window:], axis=0)
-        before = np.mean(self.rows["objective"][-2 * window : -window], axis=0)
-        return bool(np.all(recent >= 0.98 * before))
-
-
 def solve(
     problem: Problem,
     model: Any = None,
@@ -239,7 +180,8 @@ def solve(
     **Arguments:**
 
     - `model`: a network, or a function `(domain, outputs, key)` that builds one; default: an MLP of 4 × 50, tanh.
-    - `method`: `PrimalDual(...)` or `Penalty(...)`; default: the same for every problem, see `solution.method`.
+    - `method`: `PrimalDual(...)` or `Penalty(...)`; default: Gauss-Newton steps and dual ascent, by one rule for all
+      problems; `print(solution.method)` shows what was chosen.
     - `seed`: of the weights and of all draws; same seed, same result. A network that exists already keeps its weights.
     - `steps`, `seconds`: when to stop. With neither, training ends when every constraint holds and the objective is
       flat, after 5 minutes at the latest.
@@ -257,23 +199,52 @@ def solve(
     """
     if not isinstance(problem, Problem):
         raise ValueError(f"solve: `problem` must be a Problem, got {problem!r:.80}.")
-    method = default_method() if method is None else method
-    if not isinstance(method, AbstractMethod):
+    if method is not None and not isinstance(method, AbstractMethod):
         raise ValueError(f"solve: `method` must be PrimalDual(...) or Penalty(...), got {method!r:.80}.")
-    steps = None if steps is None else _checks.count("solve", "steps", steps)
-    seconds = None if seconds is None else _checks.positive("solve", "seconds", seconds)
+    budget = _Budget(
+        steps=None if steps is None else _checks.count("solve", "steps", steps),
+        seconds=None if seconds is None else _checks.positive("solve", "seconds", seconds),
+    )
     seeds = None if seeds is None else _checks.count("solve", "seeds", seeds)
     seed = _checks.count("solve", "seed", seed, at_least=0)
-    open_ended = steps is None and seconds is None
-    limit = DEFAULT_SECONDS if open_ended else seconds
+    build = _builder(model)
+    if method is None:
+        method = default_method(problem, _weights(build, problem))
+    with _precision.double(method.primal.double):
+        return _train(problem, build, method, seed, seeds, budget, checkpoint, progress)
 
+
+class _Budget(NamedTuple):
+    """How long a run may take; with neither given, until it has converged, or the default time is up."""
+
+    steps: int | None
+    seconds: float | None
+
+    @property
+    def open(self) -> bool:
+        return self.steps is None and self.seconds is None
+
+    @property
+    def limit(self) -> float | None:
+        return DEFAULT_SECONDS if self.open else self.seconds
+
+
+def _weights(build: Any, problem: Problem) -> int:
+    """How many weights the network has."""
+    model = eqx.filter_eval_shape(build, problem.domain, len(problem.unknowns), jr.key(0))
+    return sum(leaf.size for leaf in jax.tree.leaves(model) if hasattr(leaf, "size"))
+
+
+def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, progress) -> Any:
+    """See `solve`; everything here runs in the precision that the method needs."""
     began = time.monotonic()
     posed = method.prepare(problem)
     # Compiled code sees the bare problem: two speeds of one equation share it.
     problem, many = posed.bare(), seeds is not None
-    keys = jnp.stack([jr.key(seed + k) for k in range(seeds)]) if seeds is not None else jr.key(seed)
-    arrays, rest = _initial(problem, method, _builder(model), keys, many)
-    records, step = _Records(problem), 0
+    keys = jnp.stack([jr.key(seed + k) for k in range(seeds)]) if many else jr.key(seed)
+    arrays, rest = _initial(problem, method, build, keys, many)
+    records, step = Records(problem), 0
+    guide = Guide(problem, method, arrays, rest, many) if method.primal.watched else None
 
     store = None
     if checkpoint is not None:
@@ -284,8 +255,11 @@ def solve(
             arrays = _restored(arrays, tree["state"], checkpoint)
             records.restore(tree.get("history", {}))
             began -= float(records.rows["seconds"][-1])
+            if guide is not None:
+                problem = guide.restore(problem, tree["guide"], _restored(arrays, tree["best"], checkpoint))
 
     result, saved = RESULTS.steps_done, time.monotonic()
+    limit = budget.limit
     try:
         with Reporter(progress) as reporter:
             if step:
@@ -293,14 +267,16 @@ def solve(
             pace = 0.0
             while True:
                 elapsed = time.monotonic() - began
-                if steps is not None and step >= steps:
+                if budget.steps is not None and step >= budget.steps:
                     break
                 if limit is not None and elapsed + pace > limit:
                     result = RESULTS.time_up
                     break
-                length = method.chunk if steps is None else min(method.chunk, steps - step)
+                length = method.primal.chunk if budget.steps is None else min(method.primal.chunk, budget.steps - step)
                 chunk_began = time.monotonic()
-                after, summary = _chunk(problem, method, arrays, rest, keys, jnp.asarray(step), length, many)
+                after, summary = _chunk(
+                    problem, method, arrays, rest, guide.keys(keys) if guide else keys, jnp.asarray(step), length, many
+                )
                 summary = jax.tree.map(np.asarray, summary)  # waits for the chunk
                 if not np.any(summary.finite):
                     reporter.say(f"NaN or infinity between steps {step} and {step + length}: rolled back to {step}")
@@ -312,20 +288,30 @@ def solve(
                 # The first chunk contains compilation and tells nothing about the pace.
                 pace = now - chunk_began if records.rows["step"] else 0.0
                 records.add(step, now - began, summary, eqx.combine(arrays, rest))
-                _report(reporter, problem, summary, step, steps, now - began, limit, pace, length)
-                if open_ended and records.flat_and_feasible():
+                _report(reporter, problem, summary, step, budget, now - began, pace, length)
+                if guide is not None:
+                    guide.look(arrays, step, records)
+                    for name in guide.hopeless(problem, records):
+                        problem = guide.temper(problem, name, step)
+                        reporter.say(_said(name, guide.tempered[name]))
+                    if guide.should_restart(problem, records, now - began, limit) and not isinstance(build, _Ready):
+                        arrays, _ = _initial(problem, method, build, guide.restart(keys, records), many)
+                        reporter.say(f"no progress on the spare draw at step {step}: starting again from other weights")
+                if budget.open and records.flat_and_feasible():
                     result = RESULTS.converged
                     break
                 if store is not None and now - saved > SAVE_EVERY:
-                    store.save(step, _tree(arrays, records))
+                    store.save(step, _tree(arrays, records, guide))
                     saved = time.monotonic()
     except KeyboardInterrupt:
         result = RESULTS.interrupted
     finally:
         if store is not None:
             if step:
-                store.save(step, _tree(arrays, records))
+                store.save(step, _tree(arrays, records, guide))
             store.close()
+    if guide is not None and step:
+        arrays = guide.best
 
     def solution(k: int | None) -> Solution:
         one = arrays if k is None else jax.tree.map(lambda leaf: leaf[k], arrays)
@@ -334,7 +320,17 @@ def solve(
         history = records.of_seed(k)
         if k is not None and not np.all(np.isfinite(history["objective"])):
             outcome = RESULTS.nonfinite
-        return Solution(posed, state.model, method, state.multipliers, history, outcome, seed + (k or 0))
+        return Solution(
+            posed,
+            state.model,
+            method,
+            state.multipliers,
+            history,
+            outcome,
+            seed + (k or 0),
+            tempered={} if guide is None else guide.tempered,
+            unpriced=method.unpriced(state),
+        )
 
     if not many:
         return solution(None)
@@ -345,7 +341,8 @@ def _rank(solution: Solution) -> tuple[bool, bool, float]:
     return bool(solution.result == RESULTS.nonfinite), not solution.feasible, solution.objective
 
 
-def _report(reporter, problem, summary, step, steps, elapsed, limit, chunk_seconds, length) -> None:
+def _report(reporter, problem, summary, step, budget, elapsed, chunk_seconds, length) -> None:
+    steps, limit = budget.steps, budget.limit
     worst = [float(np.max(summary.values[n] - np.asarray(t))) for n, t in problem.tolerances.items()]
     by_steps = None if steps is None or not chunk_seconds else (steps - step) * chunk_seconds / length
     by_time = None if limit is None else max(limit - elapsed, 0.0)
@@ -361,9 +358,18 @@ def _report(reporter, problem, summary, step, steps, elapsed, limit, chunk_secon
     )
 
 
-def _tree(arrays: PyTree, records: _Records) -> dict[str, dict[str, np.ndarray]]:
-    leaves = jax.tree.leaves(arrays)
-    return {"state": {f"{i:04d}": np.asarray(a) for i, a in enumerate(leaves)}, "history": records.arrays()}
+def _said(name: str, tempered: Tempered) -> str:
+    place = ", ".join(f"{k} = {v:.3g}" for k, v in tempered.where.items())
+    return (
+        f"`{name}` cannot be met everywhere (worst near {place}): its multiplier grows, its violation stays, and few "
+        "points carry the weight. From here on its average counts."
+    )
+
+
+def _tree(arrays: PyTree, records: Records, guide: Guide | None) -> dict[str, dict[str, np.ndarray]]:
+    numbered = lambda tree: {f"{i:04d}": np.asarray(a) for i, a in enumerate(jax.tree.leaves(tree))}
+    tree = {"state": numbered(arrays), "history": records.arrays()}
+    return tree if guide is None else {**tree, "best": numbered(guide.best), "guide": guide.arrays()}
 
 
 def _restored(arrays: PyTree, stored: dict[str, Any], path: Any) -> PyTree:

@@ -67,6 +67,10 @@ class AbstractSampler(eqx.Module):
         """Weights of the points, adding up to 1, given the density's `values` at them."""
         return jnp.full_like(values, 1.0 / values.shape[0])
 
+    def effective(self, values: Losses) -> Scalar:
+        """How many equally weighted points the worst case of these `values` is worth."""
+        return effective_sample_size(self.weights(values))
+
 
 def among(values: Losses) -> Float[Array, " n"]:
     """Equal weights for the points where the density is positive; elsewhere a chain has not arrived yet."""

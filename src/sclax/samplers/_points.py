@@ -1,10 +1,12 @@
 """Points that do not look at the loss, and weights that do."""
 
 import equinox as eqx
+import jax.numpy as jnp
 
-from .._typing import Array, Float, Key, Losses
+from .. import _checks
+from .._typing import Array, Float, Key, Losses, Scalar
 from ..domains import AbstractPlace
-from ._base import AbstractSampler, SamplerState, info, normalised, optional_count
+from ._base import AbstractSampler, SamplerState, effective_sample_size, info, normalised, optional_count
 
 
 class Uniform(AbstractSampler):
@@ -79,21 +81,27 @@ class Fixed(AbstractSampler):
 class ImportanceWeights(AbstractSampler):
     """Points of a `proposal` weighted by ψ_α:  w_i = ℓ_i / Σ ℓ  (α = 0), so that  E_ψ₀[ℓ] ≈ Σ ℓ² / Σ ℓ.
 
-    No evaluation beyond the pass itself. The effective sample size tells how many points carry the weight.
+    No evaluation beyond the pass itself. The effective sample size tells how many points carry the weight: where it
+    would fall below the share `guard` of all points, just as much of a uniform weight is mixed in as keeps it there,
+
+        w = (1 − τ) ψ_α + τ / n,   1 / Σ w² = guard · n.
     """
 
     n: int | None = eqx.field(static=True, default=None)
     proposal: Uniform | Sobol | Grid | Fixed = Uniform()
+    guard: float = eqx.field(static=True, default=0.0)
 
     def __check_init__(self):
         optional_count("ImportanceWeights", self.n)
+        if not 0 <= _checks.number("ImportanceWeights", "guard", self.guard) <= 1:
+            raise ValueError(f"ImportanceWeights: `guard` is a share in [0, 1], got {self.guard}.")
         if not isinstance(self.proposal, Uniform | Sobol | Grid | Fixed):
             raise ValueError(
                 f"ImportanceWeights: `proposal` must be Uniform(), Sobol() or Grid(), got {self.proposal!r}."
             )
 
     def sized(self, n: int | None) -> "ImportanceWeights":
-        return self if n is None else ImportanceWeights(n, self.proposal)
+        return self if n is None else ImportanceWeights(n, self.proposal, self.guard)
 
     def init(self, place: AbstractPlace, key: Key) -> SamplerState:
         # Without a number of its own, a proposal of a given size keeps it.
@@ -104,4 +112,13 @@ class ImportanceWeights(AbstractSampler):
         return self.proposal.step(place, density, state, key)
 
     def weights(self, values: Losses) -> Float[Array, " n"]:
-        return normalised(values)
+        weights, even = normalised(values), 1.0 / values.shape[0]
+        if self.guard == 0:
+            return weights
+        # Σ w² − 1/n falls with the square of the share that is kept.
+        excess = jnp.maximum(jnp.sum(weights**2) - even, jnp.finfo(weights.dtype).tiny)
+        kept = jnp.sqrt(jnp.minimum((even / self.guard - even) / excess, 1.0))
+        return kept * weights + (1 - kept) * even
+
+    def effective(self, values: Losses) -> Scalar:
+        return effective_sample_size(normalised(values))  # what the guard guards against

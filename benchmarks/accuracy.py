@@ -1,0 +1,168 @@
+"""Accuracy within a budget of seconds, on two cores:  python -m benchmarks.accuracy [--seeds 10]
+
+`default` is `solve(problem)` and nothing else, the same for every problem; `paper`, `pinn` and `r3` are the paper's mode
+and baselines, one seed each, for the same seconds. Every run is a process of its own, so that its seconds include
+compilation; its error is measured at several times, and training never sees it. One record for each problem and method
+in results/, a table of the default against the bars, and a figure of error against seconds.
+
+`--only NAME` takes one problem, `--method NAME` one method; `--table` prints and draws from the records that exist.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import sclax as scl
+from sclax.cli import record
+
+from ._records import RESULTS, versions, write
+
+
+class Case(NamedTuple):
+    """A row of the table: what is solved, for how long, and the bars for the mean and for every seed."""
+
+    problem: str
+    arguments: dict
+    seconds: float
+    mean: float
+    every: float
+    paper: float | None
+    rivals: bool = True  # whether the paper poses it
+
+
+CASES = {
+    "convection30": Case("convection", {"beta": 30.0}, 60, 1e-4, 5e-4, 9.7e-3),
+    "convection50": Case("convection", {"beta": 50.0}, 90, 1e-4, 5e-4, 3.74e-2),
+    "convection80": Case("convection", {"beta": 80.0}, 180, 2e-3, 1e-2, None),
+    "reaction_diffusion33": Case("reaction_diffusion", {"nu": 3.0, "rho": 3.0}, 60, 2e-4, 1e-3, 1.82e-2),
+    "reaction_diffusion35": Case("reaction_diffusion", {"nu": 3.0, "rho": 5.0}, 60, 2e-4, 1e-3, 7.6e-3),
+    "helmholtz23": Case("helmholtz", {"a1": 2.0, "a2": 3.0}, 60, 3e-4, 1e-3, None),
+    "allen_cahn": Case("allen_cahn", {"nu": 1e-4}, 180, 1e-3, 5e-3, None, rivals=False),
+    "eikonal": Case("eikonal", {}, 300, 5e-2, 8e-2, 9.95e-2),
+}
+METHODS = {"default": "scl", "paper": "paper", "pinn": "pinn", "r3": "r3"}
+COLOURS = dict(zip(METHODS, ("#3b7ea1", "#c8553d", "#8d6a9f", "#d9a441"), strict=True))
+TIMES = 8  # at which the error of a run is measured
+START_UP = 3.0  # seconds that importing takes, kept free within the budget
+
+
+def run_one(name, method, seed):
+    """One run in this process, stopped and resumed to measure its error; prints its record."""
+    case = CASES[name]
+    row = scl.zoo.ROWS[METHODS[method]](scl.zoo.entry(case.problem), **case.arguments)
+    curve = []
+    with tempfile.TemporaryDirectory() as directory:
+        for share in np.geomspace(0.2, 1.0, TIMES):
+            solution = scl.solve(
+                row.problem,
+                row.model,
+                row.method,
+                seed=seed,
+                seconds=share * (case.seconds - START_UP),
+                checkpoint=Path(directory) / "state",
+                progress=False,
+            )
+            curve.append({"seconds": solution.seconds, "step": solution.steps, "relative_l2": solution.error()})
+    found = record(solution, 200_000)
+    tempered = {name: entry._asdict() for name, entry in solution.tempered.items()}
+    print(json.dumps({**found, "tempered": tempered, "curve": curve, "chosen": repr(solution.method)}))
+
+
+def run(name, method, seeds):
+    runs = []
+    for seed in range(seeds):
+        command = [sys.executable, "-m", "benchmarks.accuracy", "--run", name, method, str(seed)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        runs.append(json.loads(done.stdout.splitlines()[-1]))
+        print(f"{name:24}{method:9} seed {seed}  {runs[-1]['relative_l2']:.2e}  {runs[-1]['seconds']:.0f} s", flush=True)
+    errors = [r["relative_l2"] for r in runs]
+    case = CASES[name]
+    about = {
+        "command": f"python -m benchmarks.accuracy --only {name} --method {method} --seeds {seeds}",
+        "problem": case.problem,
+        "arguments": case.arguments,
+        "method": method,
+        "chosen": runs[0].pop("chosen"),
+        "relative_l2_mean": float(np.mean(errors)),
+        "relative_l2_std": float(np.std(errors)),
+        "relative_l2_max": float(np.max(errors)),
+        "seconds": float(np.max([r["seconds"] for r in runs])),
+        "per_seed": [{k: v for k, v in r.items() if k != "chosen"} for r in runs],
+        "versions": versions(),
+    }
+    write(f"accuracy-{name}-{method}", about)
+
+
+def stored(name, method):
+    path = RESULTS / f"accuracy-{name}-{method}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def table():
+    print(f"{'problem':24}{'paper':>9}{'mean':>10}{'bar':>9}{'worst':>10}{'bar':>9}{'seeds':>7}{'s':>6}{'bar':>6}")
+    for name, case in CASES.items():
+        found = stored(name, "default")
+        if found is None:
+            continue
+        mean, worst = found["relative_l2_mean"], found["relative_l2_max"]
+        paper = "-" if case.paper is None else f"{case.paper:.1e}"
+        marks = ["" if value <= bar else "*" for value, bar in ((mean, case.mean), (worst, case.every))]
+        print(
+            f"{name:24}{paper:>9}{mean:9.1e}{marks[0]:1}{case.mean:9.0e}{worst:9.1e}{marks[1]:1}{case.every:9.0e}"
+            f"{len(found['per_seed']):7}{found['seconds']:6.0f}{case.seconds:6.0f}"
+        )
+    print("* above its bar")
+
+
+def figure():
+    names = [name for name in CASES if stored(name, "default")]
+    figure = Figure(figsize=(11, 5.2), layout="constrained")
+    axes = figure.subplots(2, 4).ravel()
+    for axis, name in zip(axes, names, strict=False):
+        for method, colour in COLOURS.items():
+            found = stored(name, method)
+            for k, one in enumerate(found["per_seed"] if found else ()):
+                times, errors = ([point[key] for point in one["curve"]] for key in ("seconds", "relative_l2"))
+                axis.loglog(times, errors, color=colour, lw=1.4, alpha=0.8, label=method if k == 0 else None)
+        axis.set_title(name.replace("_", " "), fontsize=9)
+        axis.tick_params(labelsize=7, which="both")
+        for side in ("top", "right"):
+            axis.spines[side].set_visible(False)
+    for axis in axes[len(names) :]:
+        axis.set_visible(False)
+    for axis in axes[4:]:
+        axis.set_xlabel("seconds", fontsize=8)
+    for axis in axes[::4]:
+        axis.set_ylabel("relative $L_2$ error", fontsize=8)
+    axes[0].legend(frameon=False, fontsize=8)
+    figure.savefig(RESULTS / "accuracy.png", dpi=160)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=list(CASES), action="append")
+    parser.add_argument("--method", choices=list(METHODS), action="append")
+    parser.add_argument("--seeds", type=int, default=3, help="of the default; the others have one")
+    parser.add_argument("--table", action="store_true", help="print and draw from the records, run nothing")
+    parser.add_argument("--run", nargs=3, metavar=("CASE", "METHOD", "SEED"), help="one run in this process")
+    arguments = parser.parse_args()
+    if arguments.run:
+        case, method, seed = arguments.run
+        return run_one(case, method, int(seed))
+    for method in [] if arguments.table else arguments.method or METHODS:
+        for name in arguments.only or CASES:
+            if method == "default" or CASES[name].rivals:
+                run(name, method, arguments.seeds if method == "default" else 1)
+    table()
+    figure()
+
+
+if __name__ == "__main__":
+    main()

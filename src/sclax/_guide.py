@@ -1,0 +1,161 @@
+"""A look at a run between chunks, on a spare draw that trained no state and without knowing the solution: which state
+is the best so far, whether the run has stalled, and whether a law cannot hold everywhere."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._records import Records
+from ._typing import PyTree
+from .domains import PointSet
+from .methods import AbstractMethod
+from .problem import Problem
+from .samplers import Grid, ImportanceWeights, Sobol
+
+SPARE = 2048  # points of the spare draw
+LOOKS = 30  # the shortest stretch of records that says anything
+
+
+def stalled(merits: ArrayLike) -> bool:
+    """The best merit so far fell by less than a tenth in the last third of the run."""
+    best = np.minimum.accumulate(np.asarray(merits, float))
+    window = max(LOOKS, len(best) // 3)
+    return len(best) > 2 * window and bool(best[-1] > 0.9 * best[-1 - window])
+
+
+def cannot_hold(violations: ArrayLike, multipliers: ArrayLike, shares: ArrayLike, unit: float) -> bool:
+    """A constraint that cannot be met everywhere: its multiplier does not fall; its violation stays, and stays large
+    against the size `unit` that its value had at the start; and a small share of the points carries the weight."""
+    v, m, s = (np.asarray(a, float)[-LOOKS:] for a in (violations, multipliers, shares))
+    if len(v) < LOOKS:
+        return False
+    half = LOOKS // 2
+    stays = np.median(v[half:]) > 0.8 * np.median(v[:half])
+    return bool(stays and np.median(v) > 1e-3 * unit and m[-1] >= m[0] > 0 and np.median(s) < 0.25)
+
+
+def _spare(problem: Problem) -> Problem:
+    """The problem on even points with the weights of ψ_α: an estimate that favours no sampler."""
+
+    def choose(term):
+        even = Grid() if isinstance(term.law.place, PointSet) else Sobol(SPARE)
+        return ImportanceWeights(proposal=even) if term.worst else even
+
+    return problem.resampled(choose)
+
+
+@eqx.filter_jit
+def _merit(problem, method, arrays, rest, points, many: bool):
+    def one(arrays):
+        state = eqx.combine(arrays, rest)
+        return method.merit(problem, state, problem.evaluate(state.model, points))
+
+    return (jax.vmap(one) if many else one)(arrays)
+
+
+@eqx.filter_jit
+def _better(merit, than, new, old):
+    """The states of lower merit, seed by seed."""
+    keep = lambda a, b: jnp.where((merit < than).reshape(merit.shape + (1,) * (a.ndim - merit.ndim)), a, b)
+    return jnp.fmin(merit, than), jax.tree.map(keep, new, old)
+
+
+class Tempered(NamedTuple):
+    """A worst case that became an average: at which step, and where the residual was largest then."""
+
+    step: int
+    where: dict[str, float]
+
+
+class Guide:
+    """Keeps the best state of each seed, so that the end does not depend on where the clock stopped."""
+
+    def __init__(self, problem: Problem, method: AbstractMethod, arrays: PyTree, rest: PyTree, many: bool):
+        self._method, self._rest, self._many = method, rest, many
+        self._spare = _spare(problem)
+        keys = jr.split(jr.key(SPARE), len(problem.terms))
+        self._points = tuple(t.chosen.init(t.law.place, k).points for t, k in zip(self._spare.terms, keys, strict=True))
+        seeds = jax.tree.leaves(arrays)[0].shape[:1] if many else ()
+        self.best, self._merit, self._kept = arrays, jnp.full(seeds, jnp.inf), np.zeros(seeds, np.int64)
+        self.tempered: dict[str, Tempered] = {}
+        self._attempt = 0
+        self._began = 0  # the record with which the present attempt, or the present measure of it, began
+
+    def look(self, arrays: PyTree, step: int, records: Records) -> None:
+        """Compares a state with the best one, and records its merit and the step of the state that is kept."""
+        merit = _merit(self._spare, self._method, arrays, self._rest, self._points, self._many)
+        self._kept = np.where(np.asarray(merit < self._merit), step, self._kept)
+        self._merit, self.best = _better(merit, self._merit, arrays, self.best)
+        records.extend(merit=np.asarray(merit), kept=self._kept)
+
+    def hopeless(self, problem: Problem, records: Records) -> list[str]:
+        """The constraints whose worst case cannot be met, by the median of the seeds."""
+        units = eqx.combine(self.best, self._rest).units
+        middle = lambda name: np.asarray([np.median(row) for row in records.rows[name][self._began :]])
+        found = []
+        for term in problem.terms:
+            if term.worst and term.owner is not None and term.owner not in self.tempered:
+                violations = middle(f"values.{term.owner}") - float(problem.tolerances[term.owner])
+                shares = middle(f"sample_size.{term.name}") / records.points[term.name]
+                unit = float(np.median(np.asarray(units[term.owner])))
+                if cannot_hold(violations, middle(f"multipliers.{term.owner}"), shares, unit):
+                    found.append(term.owner)
+        return found
+
+    def temper(self, problem: Problem, name: str, step: int) -> Problem:
+        """The problem with an average in place of the worst case, in the comparison of states too."""
+        one = jax.tree.map(lambda a: a[0], self.best) if self._many else self.best
+        model = eqx.combine(one, self._rest).model
+        for term, w in zip(self._spare.terms, self._points, strict=True):
+            if term.owner == name and term.worst:
+                losses = term.law.losses(term.law.rows(model, problem.parameters, w))
+                z = term.law.place.embed(w[jnp.argmax(losses)])
+                names = problem.domain.names if len(z) == problem.domain.dimension else term.law.place.chart.names
+                self.tempered[name] = Tempered(step, dict(zip(names, map(float, z), strict=True)))
+        return self._soften(problem, name)
+
+    def _soften(self, problem: Problem, name: str) -> Problem:
+        self._spare = self._spare.tempered(name)
+        self._merit = jnp.full_like(self._merit, jnp.inf)  # another measure: merits before and after do not compare
+        return problem.tempered(name)
+
+    def should_restart(self, problem: Problem, records: Records, elapsed: float, limit: float | None) -> bool:
+        """One seed has stalled far from a solution, and there is time for another attempt as long as all before."""
+        if self._many or self.tempered or limit is None or 2 * elapsed > limit:
+            return False
+        merits = records.rows["merit"][self._began :]
+        return stalled(merits) and float(np.min(merits)) > 1e-3 * float(merits[0])
+
+    def restart(self, keys: Any, records: Records) -> Any:
+        """Begins a new attempt, and gives its key."""
+        self._attempt, self._began = self._attempt + 1, len(records.rows["step"])
+        return self.keys(keys)
+
+    def keys(self, keys: Any) -> Any:
+        """The keys of the present attempt."""
+        # Far from the numbers of steps, with which keys are folded too.
+        return jr.fold_in(keys, 2**31 + self._attempt) if self._attempt else keys
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All that a checkpoint needs besides the best state."""
+        found = {"merit": np.asarray(self._merit), "kept": self._kept, "attempt": np.asarray([self._attempt])}
+        found["began"] = np.asarray([self._began])
+        for name, (step, where) in self.tempered.items():
+            found[f"tempered.{name}"] = np.asarray([step, *where.values()], float)
+        return found
+
+    def restore(self, problem: Problem, arrays: dict[str, Any], best: PyTree) -> Problem:
+        """Goes on where `arrays` were taken; the problem comes back as it was then."""
+        for key, row in arrays.items():
+            if key.startswith("tempered."):
+                name, names = key.removeprefix("tempered."), problem.domain.names
+                self.tempered[name] = Tempered(int(row[0]), dict(zip(names, map(float, row[1:]), strict=False)))
+                problem = self._soften(problem, name)
+        self.best, self._merit, self._kept = best, jnp.asarray(arrays["merit"]), np.asarray(arrays["kept"])
+        self._attempt, self._began = int(arrays["attempt"][0]), int(arrays["began"][0])
+        return problem

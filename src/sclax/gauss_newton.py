@@ -1,0 +1,229 @@
+"""Gauss-Newton steps in sample space, for Lagrangians that are weighted sums of squares."""
+
+import math
+import warnings
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+
+from . import _checks, _gram
+from ._typing import Array, Float, Key, Model, Points, Scalar
+from .domains import PointSet
+from .fields import outputs
+from .measures import Term
+from .primal import AbstractPrimal, Count
+from .problem import Multipliers, Problem, TermValues
+from .samplers import AbstractSampler, ImportanceWeights, Sobol, Uniform
+
+LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)  # of a step, tried from the longest down
+LEAST, MOST = 1e-4, 1e2  # bounds of the damping's factor
+PROBES = 256  # points that measure the size of a residual's gradient
+
+
+class Damping(NamedTuple):
+    """μ = factor · loss, the loss being that after the last step."""
+
+    factor: Scalar
+    loss: Scalar
+
+
+class GaussNewton(AbstractPrimal):
+    """Damped Gauss-Newton steps on the stacked residual rows ρ, whose squares add up to the Lagrangian:
+
+        ρ = (√(price_k w_i) r_i),   J = ∂ρ/∂θ,   θ ← θ − η Jᵀ (J Jᵀ + μ I)⁻¹ ρ.
+
+    The system has the size of the rows, not of the weights, and its matrix is found without J for dense layers. Points
+    are drawn afresh for every step, those of conditions too: a few fixed ones would be overfitted. η is the best of
+    falling lengths with prices and worst-case weights frozen, 0 where none improves; μ is a factor times the loss, and
+    the factor falls after long steps and grows after short and rejected ones. Runs in double precision inside `solve`.
+    Constraints are scaled inside by the size of their residual at the start, so that one dual rate fits all; what the
+    user sees is in the user's units.
+
+    **Arguments:**
+
+    - `damping`: the first factor. Good values: 1e-2; a much smaller one finds no acceptable first step.
+    - `rows`: how many points a place of one dimension has, and how many more each further dimension adds, where a
+      measure leaves its number open; averages have about half as many. Good values: 150.
+    - `guard`: the least effective share of worst-case points, see `ImportanceWeights`.
+    - `memory`: bytes for the Gram matrix and what it is made of. Beyond it fewer points are drawn, with a warning.
+
+    !!! example
+        `PrimalDual(primal=GaussNewton(), dual=DualAscent(0.3, clip=1.0, cap=2.0))`
+    """
+
+    damping: float = eqx.field(static=True, default=1e-2)
+    rows: int = eqx.field(static=True, default=150)
+    guard: float = eqx.field(static=True, default=0.5)
+    memory: float = eqx.field(static=True, default=1e9)
+
+    chunk: ClassVar[int] = 10
+    double: ClassVar[bool] = True
+    watched: ClassVar[bool] = True
+
+    def __check_init__(self):
+        _checks.positive("GaussNewton", "damping", self.damping)
+        _checks.positive("GaussNewton", "memory", self.memory)
+        _checks.count("GaussNewton", "rows", self.rows, at_least=2)
+
+    def samplers(self, problem: Problem) -> tuple[AbstractSampler, AbstractSampler]:
+        """What worst cases and averages use where they leave it open."""
+        dimension = problem.domain.dimension
+        worst_case = ImportanceWeights(self.rows * dimension, Sobol(), self.guard)
+        return worst_case, Sobol(math.ceil(0.43 * self.rows * dimension))
+
+    def prepare(self, problem, worst_case=None, average=None):
+        default = self.samplers(problem)
+        worst_case, average = worst_case or default[0], average or default[1]
+        problem = problem.completed(worst_case, average)
+        most = _size(average, problem)
+        problem = problem.resampled(lambda term: _batch(term, most))
+        rows = {term.name: _size(term.chosen, problem, term) for term in problem.terms}
+        limit = int(math.sqrt(self.memory / 32))  # the matrix, its factor, and room to make them, 8 bytes each
+        if sum(rows.values()) <= limit:
+            return problem
+        kept = sum(rows[term.name] for term in problem.terms if term.separate)
+        share = (limit - kept) / max(sum(rows.values()) - kept, 1)
+        if share <= 0:
+            raise ValueError(
+                f"GaussNewton: `each` has {kept} rows, and a Gram matrix of them needs {32 * kept**2:.2g} bytes, more "
+                f"than `memory={self.memory:.2g}`. Raise it, or use a first-order primal such as optax.adam(1e-3)."
+            )
+        warnings.warn(
+            f"GaussNewton: {sum(rows.values())} rows in a step need {32 * sum(rows.values()) ** 2:.2g} bytes, more "
+            f"than `memory={self.memory:.2g}`: only {share:.0%} of the points are drawn for each step.",
+            stacklevel=2,
+        )
+        return problem.resampled(lambda term: _thinned(term, share))
+
+    def init(self, model: Model) -> Damping:
+        dtype = jnp.result_type(float)
+        return Damping(jnp.asarray(self.damping, dtype), jnp.asarray(1.0, dtype))
+
+    def units(self, problem: Problem, model: Model, key: Key) -> Multipliers:
+        """The mean square of a residual at the start, or, where it is larger, of its gradient in the weights over that
+        of the objective's rows: a residual that is small at first, as u = 0 makes many, is not small for the weights.
+        """
+        terms = problem.terms
+        keys = jr.split(key, 3)
+        objective = [_slope(problem, model, t, keys[0]) for t in terms if t.owner is None]
+        if not objective:
+            value = lambda model, z: outputs(model, z, len(problem.unknowns))
+            objective = [_mean_slope(value, model, problem.domain.uniform(PROBES, keys[0]))]
+        reference = sum(objective) / len(objective)
+        units = {name: jnp.zeros(()) for name in problem.tolerances}
+        for term in terms:
+            if term.owner is not None:
+                rows = term.law.rows(model, problem.parameters, term.law.place.uniform(8 * PROBES, keys[1]))
+                slope = _slope(problem, model, term, keys[2]) / jnp.where(reference > 0, reference, 1.0)
+                size = jnp.maximum(jnp.mean(jnp.sum(rows**2, axis=-1)), slope)
+                units[term.owner] += term.scale * (size if term.law.power == 2 else jnp.sqrt(size))
+        return {name: jnp.where((unit > 0) & jnp.isfinite(unit), unit, 1.0) for name, unit in units.items()}
+
+    def step(self, problem, model, state, points, scale, prices):
+        weights, rest = eqx.partition(model, eqx.is_inexact_array)
+        leaves, structure = jax.tree.flatten(weights)
+        rebuild = lambda leaves: eqx.combine(jax.tree.unflatten(structure, leaves), rest)
+        evaluation = problem.evaluate(model, points)
+        price = prices(problem.violations(evaluation.values))
+        roots = [
+            _root(term, found, scale if term.owner is None else price[term.owner])
+            for term, found in zip(problem.terms, evaluation.terms, strict=True)
+        ]
+        stack = lambda rows: jnp.concatenate([(f[:, None] * r).ravel() for f, r in zip(roots, rows, strict=True)])
+
+        def loss(leaves):
+            model = rebuild(leaves)
+            rows = (t.law.rows(model, problem.parameters, w) for t, w in zip(problem.terms, points, strict=True))
+            return jnp.sum(stack(rows) ** 2)
+
+        laws = [
+            lambda leaves, w, term=term: term.law.residual(rebuild(leaves), problem.parameters, term.law.place, w)
+            for term in problem.terms
+        ]
+        gram, pull = _gram.system(laws, leaves, points, roots, self.memory)
+        rho = stack([found.rows for found in evaluation.terms])
+        # Rounding makes a singular matrix indefinite by about its norm times eps.
+        floor = 10 * jnp.finfo(gram.dtype).eps * jnp.trace(gram) + jnp.finfo(gram.dtype).tiny ** 0.5
+        damped = gram + jnp.maximum(state.factor * state.loss, floor) * jnp.eye(len(gram), dtype=gram.dtype)
+        direction = pull(jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(damped, lower=True), rho))
+        moved = lambda length: [leaf - length * d for leaf, d in zip(leaves, direction, strict=True)]
+        before = jnp.sum(rho**2)
+        length, after, trials = _search(lambda length: loss(moved(length)), before)
+        factor = state.factor * jnp.where(length >= 0.5, 0.5, jnp.where(length > 0, 1.5, 4.0))
+        # A rejected direction may hold NaN, and 0 · NaN is no step of length 0.
+        leaves = [jnp.where(length > 0, new, old) for new, old in zip(moved(length), leaves, strict=True)]
+        return rebuild(leaves), Damping(jnp.clip(factor, LEAST, MOST), after), evaluation, trials
+
+
+def _root(term: Term, found: TermValues, price: Any) -> Float[Array, " n"]:
+    """The factor of the rows of each point: the root of its price, scale and weight."""
+    weights = jnp.ones_like(found.losses) if term.separate else found.weights
+    if term.law.power == 1:  # |r| = r² / |r|: a parabola that touches it from above
+        weights = weights / (2 * jnp.maximum(found.losses, 1e-8))
+    return jnp.sqrt(jnp.maximum(price * term.scale * weights, 0.0))
+
+
+def _search(loss: Any, before: Scalar) -> tuple[Scalar, Scalar, Count]:
+    """The best of falling lengths, stopping where the loss no longer falls; 0 where none improves."""
+    lengths = jnp.asarray(LENGTHS, before.dtype)
+
+    def going(carry):
+        k, length, _, worse = carry
+        return (k < len(LENGTHS)) & ~(worse & (length > 0))
+
+    def body(carry):
+        k, length, best, _ = carry
+        found = loss(lengths[k])
+        better = found < best  # not where it is NaN
+        return k + 1, jnp.where(better, lengths[k], length), jnp.where(better, found, best), ~better
+
+    start = (jnp.asarray(0, jnp.int32), jnp.zeros_like(before), before, jnp.asarray(False))
+    trials, length, best, _ = jax.lax.while_loop(going, body, start)
+    return length, best, trials
+
+
+def _slope(problem: Problem, model: Model, term: Term, key: Key) -> Scalar:
+    residual = lambda model, w: term.law.residual(model, problem.parameters, term.law.place, w)
+    return _mean_slope(residual, model, term.law.place.uniform(PROBES, key))
+
+
+def _mean_slope(function: Any, model: Model, points: Points) -> Scalar:
+    """The mean over points of the sum of squares of a function's derivatives in the weights."""
+    weights, rest = eqx.partition(model, eqx.is_inexact_array)
+
+    def square(w):
+        rows = jax.jacrev(lambda weights: function(eqx.combine(weights, rest), w))(weights)
+        return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(rows))
+
+    return jnp.mean(jax.lax.map(square, points, batch_size=16))
+
+
+def _size(sampler: AbstractSampler, problem: Problem, term: Term | None = None) -> int:
+    """How many points a sampler draws; with a term, how many residual rows."""
+    place = problem.domain if term is None else term.law.place
+    points = jax.eval_shape(lambda: sampler.init(place, jr.key(0)).points)
+    if term is None:
+        return points.shape[0]
+    nothing = lambda z: jnp.zeros(len(problem.unknowns))
+    rows = jax.eval_shape(lambda w: term.law.rows(nothing, problem.parameters, w), points)
+    return rows.shape[0] * rows.shape[1]
+
+
+def _batch(term: Term, most: int) -> AbstractSampler:
+    """Many given points take turns, a fresh draw for each step; a few are all there at once."""
+    if not isinstance(term.law.place, PointSet) or term.separate or len(term.law.place.points) <= 2 * most:
+        return term.chosen
+    return ImportanceWeights(most, Uniform()) if term.worst else Uniform(most)
+
+
+def _thinned(term: Term, share: float) -> AbstractSampler:
+    if term.separate:
+        return term.chosen
+    points = jax.eval_shape(lambda: term.chosen.init(term.law.place, jr.key(0)).points)
+    n = max(int(share * points.shape[0]), 1)
+    if isinstance(term.law.place, PointSet):
+        return ImportanceWeights(n, Uniform()) if term.worst else Uniform(n)
+    return term.chosen.sized(n)
