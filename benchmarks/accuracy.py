@@ -1,7 +1,7 @@
 """Accuracy within a budget of seconds, on two cores:  python -m benchmarks.accuracy [--seeds 10]
 
-`default` is `solve(problem)` and nothing else, the same for every problem; `paper`, `pinn` and `r3` are the paper's mode
-and baselines, one seed each, for the same seconds. Every run is a process of its own, so that its seconds include
+`default` is `solve(problem)` and nothing else, the same for every problem; `paper`, `pinn` and `r3` are the paper's
+mode and baselines, one seed each, for the same seconds. Every run is a process of its own, so that its seconds include
 compilation; its error is measured at several times, and training never sees it. One record for each problem and method
 in results/, a table of the default against the bars, and a figure of error against seconds.
 
@@ -81,7 +81,9 @@ def run(name, method, seeds):
         command = [sys.executable, "-m", "benchmarks.accuracy", "--run", name, method, str(seed)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         runs.append(json.loads(done.stdout.splitlines()[-1]))
-        print(f"{name:24}{method:9} seed {seed}  {runs[-1]['relative_l2']:.2e}  {runs[-1]['seconds']:.0f} s", flush=True)
+        print(
+            f"{name:24}{method:9} seed {seed}  {runs[-1]['relative_l2']:.2e}  {runs[-1]['seconds']:.0f} s", flush=True
+        )
     errors = [r["relative_l2"] for r in runs]
     case = CASES[name]
     about = {

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ._records import Records
 from ._typing import PyTree
 from .domains import PointSet
-from .methods import AbstractMethod
+from .methods import AbstractMethod, Merit
 from .problem import Problem
 from .samplers import Grid, ImportanceWeights, Sobol
 
@@ -58,11 +58,10 @@ def _merit(problem, method, arrays, rest, points, many: bool):
     return (jax.vmap(one) if many else one)(arrays)
 
 
-@eqx.filter_jit
-def _better(merit, than, new, old):
-    """The states of lower merit, seed by seed."""
-    keep = lambda a, b: jnp.where((merit < than).reshape(merit.shape + (1,) * (a.ndim - merit.ndim)), a, b)
-    return jnp.fmin(merit, than), jax.tree.map(keep, new, old)
+def _where(chosen: np.ndarray, new: PyTree, old: PyTree) -> PyTree:
+    """The new state for the chosen seeds, the old one for the others."""
+    pick = lambda a, b: jnp.where(chosen.reshape(chosen.shape + (1,) * (a.ndim - chosen.ndim)), a, b)
+    return jax.tree.map(pick, new, old)
 
 
 class Tempered(NamedTuple):
@@ -81,17 +80,28 @@ class Guide:
         keys = jr.split(jr.key(SPARE), len(problem.terms))
         self._points = tuple(t.chosen.init(t.law.place, k).points for t, k in zip(self._spare.terms, keys, strict=True))
         seeds = jax.tree.leaves(arrays)[0].shape[:1] if many else ()
-        self.best, self._merit, self._kept = arrays, jnp.full(seeds, jnp.inf), np.zeros(seeds, np.int64)
+        self.best, self._kept = arrays, np.zeros(seeds, np.int64)
+        excess = jnp.zeros(jax.eval_shape(self._compare, arrays).excess.shape)
+        self._merit = Merit(jnp.full(seeds, jnp.inf), excess, excess)  # of the best state
         self.tempered: dict[str, Tempered] = {}
         self._attempt = 0
         self._began = 0  # the record with which the present attempt, or the present measure of it, began
 
     def look(self, arrays: PyTree, step: int, records: Records) -> None:
         """Compares a state with the best one, and records its merit and the step of the state that is kept."""
-        merit = _merit(self._spare, self._method, arrays, self._rest, self._points, self._many)
-        self._kept = np.where(np.asarray(merit < self._merit), step, self._kept)
-        self._merit, self.best = _better(merit, self._merit, arrays, self.best)
-        records.extend(merit=np.asarray(merit), kept=self._kept)
+        merit = self._compare(arrays)
+        total = lambda m: np.asarray(m.objective + jnp.sum(merit.weights * m.excess, axis=-1))
+        better = total(merit) < total(self._merit)
+        self._kept = np.where(better, step, self._kept)
+        self._merit, self.best = _where(better, merit, self._merit), _where(better, arrays, self.best)
+        records.extend(merit=total(merit), kept=self._kept)
+
+    def _compare(self, arrays: PyTree) -> Merit:
+        return _merit(self._spare, self._method, arrays, self._rest, self._points, self._many)
+
+    def result(self, last: PyTree) -> PyTree:
+        """The best state, with the multipliers of the last one, which have had more time to settle."""
+        return self.best if self._attempt else eqx.tree_at(lambda s: s.multipliers, self.best, last.multipliers)
 
     def hopeless(self, problem: Problem, records: Records) -> list[str]:
         """The constraints whose worst case cannot be met, by the median of the seeds."""
@@ -121,7 +131,8 @@ class Guide:
 
     def _soften(self, problem: Problem, name: str) -> Problem:
         self._spare = self._spare.tempered(name)
-        self._merit = jnp.full_like(self._merit, jnp.inf)  # another measure: merits before and after do not compare
+        # Another measure: merits before and after do not compare.
+        self._merit = self._merit._replace(objective=jnp.full_like(self._merit.objective, jnp.inf))
         return problem.tempered(name)
 
     def should_restart(self, problem: Problem, records: Records, elapsed: float, limit: float | None) -> bool:
@@ -143,8 +154,8 @@ class Guide:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All that a checkpoint needs besides the best state."""
-        found = {"merit": np.asarray(self._merit), "kept": self._kept, "attempt": np.asarray([self._attempt])}
-        found["began"] = np.asarray([self._began])
+        found = {"kept": self._kept, "attempt": np.asarray([self._attempt]), "began": np.asarray([self._began])}
+        found |= {f"merit.{name}": part for name, part in self._merit._asdict().items()}
         for name, (step, where) in self.tempered.items():
             found[f"tempered.{name}"] = np.asarray([step, *where.values()], float)
         return found
@@ -156,6 +167,10 @@ class Guide:
                 name, names = key.removeprefix("tempered."), problem.domain.names
                 self.tempered[name] = Tempered(int(row[0]), dict(zip(names, map(float, row[1:]), strict=False)))
                 problem = self._soften(problem, name)
-        self.best, self._merit, self._kept = best, jnp.asarray(arrays["merit"]), np.asarray(arrays["kept"])
+        self.best, self._kept = best, np.asarray(arrays["kept"])
+        # Arrays without entries are not stored.
+        self._merit = Merit(
+            *(jnp.asarray(arrays.get(f"merit.{name}", part)) for name, part in self._merit._asdict().items())
+        )
         self._attempt, self._began = int(arrays["attempt"][0]), int(arrays["began"][0])
         return problem

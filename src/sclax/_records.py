@@ -23,8 +23,9 @@ class Summary(NamedTuple):
 class Records:
     """History as it grows: one row a chunk, and the worst-case points at chunks 1, 2, 4, 8, …"""
 
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: Problem, evaluations: int = 0):
         self._problem = problem
+        self._evaluations = evaluations  # before the first step
         names = ["step", "seconds", "evaluations", "objective"]
         names += [f"{what}.{name}" for what in ("values", "multipliers") for name in problem.tolerances]
         self.rows: dict[str, list[Any]] = {name: [] for name in names}
@@ -33,7 +34,8 @@ class Records:
 
     def add(self, step: int, seconds: float, summary: Summary, state: State) -> None:
         rows = self.rows
-        before = rows["evaluations"][-1] if rows["evaluations"] else np.zeros_like(summary.evaluations, np.int64)
+        start = np.full_like(summary.evaluations, self._evaluations, np.int64)
+        before = rows["evaluations"][-1] if rows["evaluations"] else start
         new = {
             "step": step,
             "seconds": seconds,

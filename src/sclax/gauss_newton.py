@@ -8,18 +8,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import optax
 
 from . import _checks, _gram
 from ._typing import Array, Float, Key, Model, Points, Scalar
-from .domains import PointSet
+from .domains import AbstractPlace, PointSet
 from .fields import outputs
 from .measures import Term
-from .primal import AbstractPrimal, Count
+from .primal import GENTLE, AbstractPrimal, Count, FirstOrder
 from .problem import Multipliers, Problem, TermValues
-from .samplers import AbstractSampler, ImportanceWeights, Sobol, Uniform
+from .samplers import AbstractSampler, Fixed, Grid, ImportanceWeights, Sobol, Uniform
 
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)  # of a step, tried from the longest down
-LEAST, MOST = 1e-4, 1e2  # bounds of the damping's factor
+LEAST, MOST = 0.1, 1e2  # bounds of the damping's factor; below, each step would overfit its own draw
 PROBES = 256  # points that measure the size of a residual's gradient
 
 
@@ -44,7 +45,9 @@ class GaussNewton(AbstractPrimal):
 
     **Arguments:**
 
-    - `damping`: the first factor. Good values: 1e-2; a much smaller one finds no acceptable first step.
+    - `warm_up`: Adam steps with which a network that `solve` builds is made ready. Gauss-Newton learns fine and coarse
+      features at one pace; Adam learns the coarse ones first, which keeps equations with many weak solutions (the
+      eikonal one) out of wrong folds, and spares the others a plateau. Conditions count fully in it, equations by 1 %.
     - `rows`: how many points a place of one dimension has, and how many more each further dimension adds, where a
       measure leaves its number open; averages have about half as many. Good values: 150.
     - `guard`: the least effective share of worst-case points, see `ImportanceWeights`.
@@ -54,7 +57,7 @@ class GaussNewton(AbstractPrimal):
         `PrimalDual(primal=GaussNewton(), dual=DualAscent(0.3, clip=1.0, cap=2.0))`
     """
 
-    damping: float = eqx.field(static=True, default=1e-2)
+    warm_up: int = eqx.field(static=True, default=1000)
     rows: int = eqx.field(static=True, default=150)
     guard: float = eqx.field(static=True, default=0.5)
     memory: float = eqx.field(static=True, default=1e9)
@@ -64,9 +67,10 @@ class GaussNewton(AbstractPrimal):
     watched: ClassVar[bool] = True
 
     def __check_init__(self):
-        _checks.positive("GaussNewton", "damping", self.damping)
+        _checks.count("GaussNewton", "warm_up", self.warm_up, at_least=0)
         _checks.positive("GaussNewton", "memory", self.memory)
         _checks.count("GaussNewton", "rows", self.rows, at_least=2)
+        ImportanceWeights(guard=self.guard)  # which checks it
 
     def samplers(self, problem: Problem) -> tuple[AbstractSampler, AbstractSampler]:
         """What worst cases and averages use where they leave it open."""
@@ -78,9 +82,9 @@ class GaussNewton(AbstractPrimal):
         default = self.samplers(problem)
         worst_case, average = worst_case or default[0], average or default[1]
         problem = problem.completed(worst_case, average)
-        most = _size(average, problem)
+        most = _size(average, problem.domain)
         problem = problem.resampled(lambda term: _batch(term, most))
-        rows = {term.name: _size(term.chosen, problem, term) for term in problem.terms}
+        rows = {term.name: _rows(problem, term) for term in problem.terms}
         limit = int(math.sqrt(self.memory / 32))  # the matrix, its factor, and room to make them, 8 bytes each
         if sum(rows.values()) <= limit:
             return problem
@@ -100,7 +104,7 @@ class GaussNewton(AbstractPrimal):
 
     def init(self, model: Model) -> Damping:
         dtype = jnp.result_type(float)
-        return Damping(jnp.asarray(self.damping, dtype), jnp.asarray(1.0, dtype))
+        return Damping(jnp.asarray(LEAST, dtype), jnp.asarray(1.0, dtype))
 
     def units(self, problem: Problem, model: Model, key: Key) -> Multipliers:
         """The mean square of a residual at the start, or, where it is larger, of its gradient in the weights over that
@@ -121,6 +125,30 @@ class GaussNewton(AbstractPrimal):
                 size = jnp.maximum(jnp.mean(jnp.sum(rows**2, axis=-1)), slope)
                 units[term.owner] += term.scale * (size if term.law.power == 2 else jnp.sqrt(size))
         return {name: jnp.where((unit > 0) & jnp.isfinite(unit), unit, 1.0) for name, unit in units.items()}
+
+    def start(self, problem: Problem, model: Model, units: Multipliers, key: Key) -> Model:
+        differential = {t.owner for t in problem.terms if t.law.order > 0}
+        prices = {
+            name: jnp.full_like(tolerance, (GENTLE if name in differential else 1.0) / max(tolerance.size, 1))
+            / units[name]
+            for name, tolerance in problem.tolerances.items()
+        }
+        adam, even = FirstOrder(optax.adam(optax.cosine_decay_schedule(2e-3, max(self.warm_up, 1)))), _even(problem)
+        weights, rest = eqx.partition(model, eqx.is_inexact_array)
+
+        def body(carry, key):
+            weights, state = carry
+            keys = jr.split(key, len(even.terms))
+            points = tuple(t.chosen.init(t.law.place, k).points for t, k in zip(even.terms, keys, strict=True))
+            model, state, _, _ = adam.step(even, eqx.combine(weights, rest), state, points, 1.0, lambda _: prices)
+            return (eqx.filter(model, eqx.is_inexact_array), state), None
+
+        (weights, _), _ = jax.lax.scan(body, (weights, adam.init(model)), jr.split(key, self.warm_up))
+        return eqx.combine(weights, rest)
+
+    def start_evaluations(self, problem: Problem) -> int:
+        terms = [(t.law.inner, _size(t.chosen, t.law.place)) for t in _even(problem).terms if t.law.order > 0]
+        return self.warm_up * sum(inner * n for inner, n in terms)
 
     def step(self, problem, model, state, points, scale, prices):
         weights, rest = eqx.partition(model, eqx.is_inexact_array)
@@ -201,15 +229,26 @@ def _mean_slope(function: Any, model: Model, points: Points) -> Scalar:
     return jnp.mean(jax.lax.map(square, points, batch_size=16))
 
 
-def _size(sampler: AbstractSampler, problem: Problem, term: Term | None = None) -> int:
-    """How many points a sampler draws; with a term, how many residual rows."""
-    place = problem.domain if term is None else term.law.place
-    points = jax.eval_shape(lambda: sampler.init(place, jr.key(0)).points)
-    if term is None:
-        return points.shape[0]
+def _size(sampler: AbstractSampler, place: AbstractPlace) -> int:
+    """How many points a sampler draws."""
+    return jax.eval_shape(lambda: sampler.init(place, jr.key(0)).points).shape[0]
+
+
+def _rows(problem: Problem, term: Term) -> int:
+    """How many residual rows a term has."""
     nothing = lambda z: jnp.zeros(len(problem.unknowns))
-    rows = jax.eval_shape(lambda w: term.law.rows(nothing, problem.parameters, w), points)
-    return rows.shape[0] * rows.shape[1]
+    law, key = term.law, jr.key(0)
+    return jax.eval_shape(lambda: law.rows(nothing, problem.parameters, term.chosen.init(law.place, key).points)).size
+
+
+def _even(problem: Problem) -> Problem:
+    """The problem on fresh uniform points, for the warm-up; given points are honoured."""
+
+    def choose(term: Term) -> AbstractSampler:
+        given = isinstance(term.chosen, Grid | Fixed) and not isinstance(term.law.place, PointSet)
+        return term.chosen if given or term.separate else Uniform(PROBES)
+
+    return problem.resampled(choose)
 
 
 def _batch(term: Term, most: int) -> AbstractSampler:
@@ -222,8 +261,7 @@ def _batch(term: Term, most: int) -> AbstractSampler:
 def _thinned(term: Term, share: float) -> AbstractSampler:
     if term.separate:
         return term.chosen
-    points = jax.eval_shape(lambda: term.chosen.init(term.law.place, jr.key(0)).points)
-    n = max(int(share * points.shape[0]), 1)
+    n = max(int(share * _size(term.chosen, term.law.place)), 1)
     if isinstance(term.law.place, PointSet):
         return ImportanceWeights(n, Uniform()) if term.worst else Uniform(n)
     return term.chosen.sized(n)

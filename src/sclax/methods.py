@@ -17,9 +17,9 @@ import jax.numpy as jnp
 import jax.random as jr
 
 from . import _checks, dual
-from ._typing import Array, Int, Key, Model, PyTree, Scalar
+from ._typing import Array, Float, Int, Key, Model, PyTree, Scalar
 from .dual import AbstractDual, DualAscent, as_duals
-from .primal import AbstractPrimal, Prices, as_primal
+from .primal import GENTLE, AbstractPrimal, Prices, as_primal
 from .problem import Evaluation, Multipliers, Problem
 from .samplers import AbstractSampler, SamplerState
 
@@ -48,6 +48,15 @@ class Info(NamedTuple):
     finite: Array
 
 
+class Merit(NamedTuple):
+    """Two states are compared by  objective + Σ weight · excess,  with the weights of the later one. Weights are no
+    smaller than multipliers, so that near an optimum no violation pays."""
+
+    objective: Scalar
+    excess: Float[Array, " k"]
+    weights: Float[Array, " k"]
+
+
 class AbstractMethod(eqx.Module):
     """A way to train: `prepare` fills in the problem's open choices, `init` and `step` iterate."""
 
@@ -65,8 +74,13 @@ class AbstractMethod(eqx.Module):
     def step(self, problem: Problem, state: State, key: Key) -> tuple[State, Info]:
         """One iteration."""
 
+    def warm(self, problem: Problem, state: State, key: Key) -> State:
+        """The first state with a network made ready; for networks that are not trained yet."""
+        model = self.primal.start(problem, state.model, state.units, key)
+        return state._replace(model=model, primal=self.primal.init(model))
+
     @abc.abstractmethod
-    def merit(self, problem: Problem, state: State, evaluation: Evaluation) -> Scalar:
+    def merit(self, problem: Problem, state: State, evaluation: Evaluation) -> Merit:
         """What tells a better state from a worse one, given a pass on points that trained neither."""
 
     @abc.abstractmethod
@@ -204,13 +218,17 @@ class PrimalDual(AbstractMethod):
         multipliers, dual_state = dual.step(
             duals, state.multipliers, state.dual, problem.violations(values), state.units
         )
+        # A law that cannot hold everywhere has a fixed price: no multiplier would ever be high enough for it.
+        multipliers = {
+            name: jnp.where(problem.temper(name) > 0, GENTLE / state.units[name], m) for name, m in multipliers.items()
+        }
         return state._replace(multipliers=multipliers, dual=dual_state), info._replace(multipliers=multipliers)
 
-    def merit(self, problem: Problem, state: State, evaluation: Evaluation) -> Scalar:
-        total = evaluation.objective
-        for name, violation in problem.violations(evaluation.values).items():
-            total += jnp.sum(jax.nn.relu(violation)) / state.units[name]
-        return total
+    def merit(self, problem: Problem, state: State, evaluation: Evaluation) -> Merit:
+        violations = problem.violations(evaluation.values)
+        excess = [jnp.sum(jax.nn.relu(violations[name])) for name in violations]
+        weights = [jnp.maximum(2 * jnp.max(state.multipliers[n]), 1 / state.units[n]) for n in violations]
+        return Merit(evaluation.objective, jnp.asarray(excess), jnp.asarray(weights))
 
     def unpriced(self, state: State) -> tuple[str, ...]:
         duals = dual.for_constraints("PrimalDual", self.dual, tuple(state.multipliers))
@@ -260,9 +278,11 @@ class Penalty(AbstractMethod):
         state, _, info = _iterate(problem, self.primal, state, scale, lambda violations: state.multipliers, key)
         return state, info
 
-    def merit(self, problem: Problem, state: State, evaluation: Evaluation) -> Scalar:
+    def merit(self, problem: Problem, state: State, evaluation: Evaluation) -> Merit:
         total = dict(self.weights).get("objective", 1.0) * evaluation.objective
-        return total + sum(jnp.vdot(state.multipliers[name], value) for name, value in evaluation.values.items())
+        for name, value in evaluation.values.items():
+            total += jnp.vdot(state.multipliers[name], value)
+        return Merit(total, jnp.zeros(0), jnp.zeros(0))
 
     def unpriced(self, state: State) -> tuple[str, ...]:
         return tuple(state.multipliers)

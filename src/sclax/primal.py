@@ -13,6 +13,7 @@ from ._typing import Array, Int, Key, Model, Points, PyTree
 from .problem import Evaluation, Multipliers, Problem
 from .samplers import AbstractSampler
 
+GENTLE = 0.01  # the price of a constraint, in its units, that must not decide where training goes
 Count = Int[Array, ""]
 Prices = Callable[[Multipliers], Multipliers]  # from violations to the factors of the constraints' gradients
 
@@ -46,6 +47,14 @@ class AbstractPrimal(eqx.Module):
     def units(self, problem: Problem, model: Model, key: Key) -> Multipliers:
         """The size of each constraint's value at the start; the dual sees values and multipliers in these units."""
         return {name: jnp.ones(()) for name in problem.tolerances}
+
+    def start(self, problem: Problem, model: Model, units: Multipliers, key: Key) -> Model:
+        """A network that `solve` has built, made ready."""
+        return model
+
+    def start_evaluations(self, problem: Problem) -> int:
+        """How many evaluations of differential operators `start` makes."""
+        return 0
 
 
 class FirstOrder(AbstractPrimal):

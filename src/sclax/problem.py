@@ -198,6 +198,10 @@ class Problem(eqx.Module):
         soften = lambda t: eqx.tree_at(lambda t: t.temper, t, jnp.ones_like(t.temper)) if t.worst else t
         return self._with(terms=tuple(soften(t) if t.owner == name else t for t in self.terms))
 
+    def temper(self, name: str) -> Scalar:
+        """1 where the worst cases of constraint `name` were turned into averages, 0 elsewhere."""
+        return jnp.max(jnp.stack([t.temper for t in self.terms if t.owner == name]))
+
     def density(self, model: Model, term: Term, level: Scalar) -> Density:
         """ψ_α of `term` up to a factor, as a function of chart points: [ℓ − level]₊, with nothing to differentiate."""
 

@@ -181,9 +181,9 @@ class Solution:
     def check(self, points: int = 1_000_000, seed: int = 1) -> report.Report:
         """Does every law hold, and where is it worst? On `points` independent points for each law."""
         about = {
-            name: f"Its worst case could not be met, so its average was trained from step {step} on; it was worst near "
+            name: "Its worst case could not be met, worst near "
             + ", ".join(f"{k} = {v:.3g}" for k, v in where.items())
-            + "."
+            + f": from step {step} on its average was trained, at a fixed small price."
             for name, (step, where) in self.tempered.items()
         }
         with _precision.of(self.model):

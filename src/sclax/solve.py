@@ -100,7 +100,11 @@ def _initial(problem, method, build, keys, many: bool):
         key_model, key_state, _ = jr.split(key, 3)
         model = build(problem.domain, len(problem.unknowns), key_model)
         _fits(model, problem)
-        return jax.tree.map(_strong, method.init(problem, model, key_state))
+        state = method.init(problem, model, key_state)
+        if not isinstance(build, _Ready):  # weights that exist already are kept
+            # Not one of the keys that `init` uses, which are folds by small numbers.
+            state = method.warm(problem, state, jr.fold_in(key_state, 2**31))
+        return jax.tree.map(_strong, state)
 
     rest = eqx.filter(make(keys[0] if many else keys), eqx.is_array, inverse=True)
     arrays = lambda key: eqx.filter(make(key), eqx.is_array)
@@ -243,7 +247,8 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
     problem, many = posed.bare(), seeds is not None
     keys = jnp.stack([jr.key(seed + k) for k in range(seeds)]) if many else jr.key(seed)
     arrays, rest = _initial(problem, method, build, keys, many)
-    records, step = Records(problem), 0
+    done = 0 if isinstance(build, _Ready) else method.primal.start_evaluations(problem)
+    records, step = Records(problem, done), 0
     guide = Guide(problem, method, arrays, rest, many) if method.primal.watched else None
 
     store = None
@@ -293,6 +298,7 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                     guide.look(arrays, step, records)
                     for name in guide.hopeless(problem, records):
                         problem = guide.temper(problem, name, step)
+                        arrays, _ = _initial(problem, method, build, guide.keys(keys), many)
                         reporter.say(_said(name, guide.tempered[name]))
                     if guide.should_restart(problem, records, now - began, limit) and not isinstance(build, _Ready):
                         arrays, _ = _initial(problem, method, build, guide.restart(keys, records), many)
@@ -311,7 +317,7 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                 store.save(step, _tree(arrays, records, guide))
             store.close()
     if guide is not None and step:
-        arrays = guide.best
+        arrays = guide.result(arrays)
 
     def solution(k: int | None) -> Solution:
         one = arrays if k is None else jax.tree.map(lambda leaf: leaf[k], arrays)
@@ -329,7 +335,7 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
             outcome,
             seed + (k or 0),
             tempered={} if guide is None else guide.tempered,
-            unpriced=method.unpriced(state),
+            unpriced={*method.unpriced(state), *(guide.tempered if guide else ())},
         )
 
     if not many:
@@ -362,7 +368,7 @@ def _said(name: str, tempered: Tempered) -> str:
     place = ", ".join(f"{k} = {v:.3g}" for k, v in tempered.where.items())
     return (
         f"`{name}` cannot be met everywhere (worst near {place}): its multiplier grows, its violation stays, and few "
-        "points carry the weight. From here on its average counts."
+        "points carry the weight. Starting again with its average, at a fixed small price."
     )
 
 
