@@ -138,7 +138,7 @@ def test_penalty_minimises_the_weighted_sum():
     solution = train(small.bounded(), small.value(), method, steps=500)
     assert solution(x=0.0) == pytest.approx(6 / 8, abs=1e-4)
     assert solution.multipliers["size"] == 5.0
-    assert not solution.priced
+    assert set(solution.unpriced) == {"size"}
 
 
 def test_feasibility_problem_is_solved_without_an_objective():

@@ -12,6 +12,7 @@ import pytest
 import sclax as scl
 from sclax import _progress
 from sclax.solution import result_name
+from sclax.solve import default_method
 
 from . import small
 
@@ -252,11 +253,19 @@ def test_progress_is_plain_lines_without_a_terminal(capsys, monkeypatch):
     assert "left" in second
 
 
-def test_the_default_rule_is_the_same_object_for_every_problem():
-    a = scl.solve(small.bounded(), steps=2, progress=False)
-    b = scl.solve(convection(), steps=2, progress=False)
-    assert a.method is b.method
-    assert a.model.layers[0].weight.shape[0] == b.model.layers[0].weight.shape[0] == 50
+def test_the_default_is_one_rule_and_its_print_shows_what_was_chosen():
+    """The dimension decides the number of points, and nothing else differs."""
+    one, two = default_method(small.bounded(), 1000), default_method(convection(), 1000)
+    assert (one.primal, one.dual) == (two.primal, two.dual)
+    assert two.worst_case == one.worst_case.sized(2 * one.worst_case.n)
+    for word in ("GaussNewton(", "DualAscent(rate=0.3", "ImportanceWeights(n=300", "Sobol(n=130)"):
+        assert word in repr(two)
+
+
+def test_a_network_too_large_for_gauss_newton_gets_soap():
+    method = default_method(convection(), 2_000_000)
+    assert not method.primal.double
+    assert method.primal is default_method(small.bounded(), 3_000_000).primal  # or it would compile anew
 
 
 @pytest.mark.parametrize(

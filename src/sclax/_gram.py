@@ -21,7 +21,7 @@ from ._typing import Array, Float, PyTree
 
 Rows = Callable[[PyTree, Any], Float[Array, " c"]]  # (weights, chart point) -> residual components
 
-TILE = 100  # rows of a tile of the Gram matrix: small enough for a core's cache
+TILE = 130  # rows of a tile of the Gram matrix: small enough for a core's cache
 
 
 class _Operation(NamedTuple):
@@ -48,6 +48,7 @@ class Program:
 
     def __init__(self, function: Callable[..., Any], leaves: Sequence[Array], point: Array):
         closed = jax.make_jaxpr(lambda leaves, point: function(leaves, point))(list(leaves), point)
+        self.rows = closed.out_avals[0].size
         self._count = 0
         self._debug = closed.jaxpr.debug_info
         self._operations: list[_Operation] = []
@@ -142,9 +143,12 @@ class Factors(NamedTuple):
     outer: tuple[tuple[Float[Array, "u r o"], Float[Array, "u r i"]], ...]
     plain: Float[Array, "r m"]
 
-    def tile(self, start: int, stop: int) -> "Factors":
-        outer = tuple((p[:, start:stop], q[:, start:stop]) for p, q in self.outer)
-        return Factors(outer, self.plain[start:stop])
+    def tiles(self, most: int) -> "list[Factors]":
+        """Pieces of at most `most` rows, as equal as can be."""
+        pieces = -(-len(self.plain) // most)
+        cuts = [len(self.plain) * i // pieces for i in range(pieces + 1)]
+        cut = lambda a, b: Factors(tuple((p[:, a:b], q[:, a:b]) for p, q in self.outer), self.plain[a:b])
+        return [cut(a, b) for a, b in itertools.pairwise(cuts)]
 
     def scaled(self, factors: Float[Array, " r"]) -> "Factors":
         """The derivatives of the rows times `factors`."""
@@ -208,6 +212,13 @@ class _Law(NamedTuple):
         rows, found = self.tape.factors(leaves, cut(self.points))
         return found.scaled(jnp.repeat(cut(self.roots), rows.shape[1]))
 
+    def bytes(self, leaves: Sequence[Array]) -> int:
+        """The size of the derivatives of all rows."""
+        dense = self.tape.dense
+        numbers = sum(leaf.size for i, leaf in enumerate(leaves) if i not in dense)
+        numbers += sum(len(uses) * sum(leaves[i].shape) for i, uses in dense.items())
+        return len(self.points) * self.tape.program.rows * numbers * leaves[0].dtype.itemsize
+
 
 def system(
     rows: Sequence[Rows],
@@ -224,8 +235,7 @@ def system(
     dense = [i for i, leaf in enumerate(leaves) if leaf.ndim == 2 and all(p.uses(i) is not None for p in programs)]
     tapes = [Tape(p, {i: p.uses(i) or [] for i in dense}) for p in programs]
     laws = [_Law(*law) for law in zip(tapes, points, roots, strict=True)]
-    shapes = [jax.eval_shape(lambda law=law: law.factors(leaves)) for law in laws]
-    held = [sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shape)) for shape in shapes]
+    held = [law.bytes(leaves) for law in laws]
     if sum(held) <= memory / 2:
         blocks = [law.factors(leaves) for law in laws]
         return _gram(blocks), lambda vector: _transposed(blocks, vector, leaves, dense)
@@ -246,7 +256,7 @@ def system(
 
 def _gram(blocks: Sequence[Factors], tile: int = TILE) -> Float[Array, "r r"]:
     """J Jᵀ of all rows of all blocks, by tiles of its lower triangle."""
-    tiles = [b.tile(i, min(i + tile, len(b.plain))) for b in blocks for i in range(0, len(b.plain), tile)]
+    tiles = [piece for block in blocks for piece in block.tiles(tile)]
     table: list[list[Any]] = [[None] * len(tiles) for _ in tiles]
     for i, a in enumerate(tiles):
         for j, b in enumerate(tiles[: i + 1]):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ._records import Records
 from ._typing import PyTree
 from .domains import PointSet
-from .methods import AbstractMethod, Merit
+from .methods import AbstractMethod, Merit, PrimalDual
 from .problem import Problem
 from .samplers import Grid, ImportanceWeights, Sobol
 
@@ -101,10 +101,13 @@ class Guide:
 
     def result(self, last: PyTree) -> PyTree:
         """The best state, with the multipliers of the last one, which have had more time to settle."""
-        return self.best if self._attempt else eqx.tree_at(lambda s: s.multipliers, self.best, last.multipliers)
+        best = _where(np.isfinite(np.asarray(self._merit.objective)), self.best, last)  # else nobody has looked yet
+        return best if self._attempt else eqx.tree_at(lambda s: s.multipliers, best, last.multipliers)
 
     def hopeless(self, problem: Problem, records: Records) -> list[str]:
         """The constraints whose worst case cannot be met, by the median of the seeds."""
+        if not isinstance(self._method, PrimalDual):  # fixed weights promise no tolerance
+            return []
         units = eqx.combine(self.best, self._rest).units
         middle = lambda name: np.asarray([np.median(row) for row in records.rows[name][self._began :]])
         found = []
@@ -117,7 +120,7 @@ class Guide:
                     found.append(term.owner)
         return found
 
-    def temper(self, problem: Problem, name: str, step: int) -> Problem:
+    def temper(self, problem: Problem, name: str, step: int, looks: int) -> Problem:
         """The problem with an average in place of the worst case, in the comparison of states too."""
         one = jax.tree.map(lambda a: a[0], self.best) if self._many else self.best
         model = eqx.combine(one, self._rest).model
@@ -127,12 +130,12 @@ class Guide:
                 z = term.law.place.embed(w[jnp.argmax(losses)])
                 names = problem.domain.names if len(z) == problem.domain.dimension else term.law.place.chart.names
                 self.tempered[name] = Tempered(step, dict(zip(names, map(float, z), strict=True)))
+        self._began = looks
         return self._soften(problem, name)
 
     def _soften(self, problem: Problem, name: str) -> Problem:
         self._spare = self._spare.tempered(name)
-        # Another measure: merits before and after do not compare.
-        self._merit = self._merit._replace(objective=jnp.full_like(self._merit.objective, jnp.inf))
+        self._merit = self._compare(self.best)  # by the new measure
         return problem.tempered(name)
 
     def should_restart(self, problem: Problem, records: Records, elapsed: float, limit: float | None) -> bool:
@@ -141,6 +144,11 @@ class Guide:
             return False
         merits = records.rows["merit"][self._began :]
         return stalled(merits) and float(np.min(merits)) > 1e-3 * float(merits[0])
+
+    def settled(self, records: Records) -> bool:
+        """No seed makes progress any more."""
+        merits = np.stack(records.rows["merit"][self._began :])
+        return all(stalled(column) for column in merits.reshape(len(merits), -1).T)
 
     def restart(self, keys: Any, records: Records) -> Any:
         """Begins a new attempt, and gives its key."""

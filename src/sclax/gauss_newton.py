@@ -76,7 +76,7 @@ class GaussNewton(AbstractPrimal):
         """What worst cases and averages use where they leave it open."""
         dimension = problem.domain.dimension
         worst_case = ImportanceWeights(self.rows * dimension, Sobol(), self.guard)
-        return worst_case, Sobol(math.ceil(0.43 * self.rows * dimension))
+        return worst_case, Sobol(math.ceil(13 * self.rows / 30) * dimension)
 
     def prepare(self, problem, worst_case=None, average=None):
         default = self.samplers(problem)

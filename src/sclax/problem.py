@@ -258,7 +258,8 @@ def _split_parameters(parameters: dict[str, Any]) -> tuple[dict[str, Scalar], di
         if isinstance(value, tuple | list) or np.ndim(value) == 1:
             ranges[name] = _checks.interval("Problem.parameters", name, value)
         else:
-            fixed[name] = jnp.asarray(_checks.number("Problem.parameters", name, value))
+            # In double precision, whatever JAX is set to: `bare` casts them to what a run uses.
+            fixed[name] = np.asarray(_checks.number("Problem.parameters", name, value), float)
     return fixed, ranges
 
 

@@ -29,6 +29,7 @@ class RESULTS(eqx.Enumeration):  # pyright: ignore[reportGeneralTypeIssues]
     """How training ended."""
 
     converged = "Every constraint held and the objective was flat."
+    settled = "No further progress on a spare draw; the solution is the best state."
     steps_done = "All steps were made."
     time_up = "The time was up."
     interrupted = "It was interrupted; the solution is what was learned so far."
@@ -38,7 +39,7 @@ class RESULTS(eqx.Enumeration):  # pyright: ignore[reportGeneralTypeIssues]
     )
 
 
-NAMES = ("converged", "steps_done", "time_up", "interrupted", "nonfinite")
+NAMES = ("converged", "settled", "steps_done", "time_up", "interrupted", "nonfinite")
 
 
 def result_name(result: Any) -> str:

@@ -188,7 +188,7 @@ def solve(
       problems; `print(solution.method)` shows what was chosen.
     - `seed`: of the weights and of all draws; same seed, same result. A network that exists already keeps its weights.
     - `steps`, `seconds`: when to stop. With neither, training ends when every constraint holds and the objective is
-      flat, after 5 minutes at the latest.
+      flat, or when a second-order method makes no progress any more, after 5 minutes at the latest.
     - `seeds`: trains that many at once by `vmap`, with seeds `seed`, `seed + 1`, …, and gives a list of solutions,
       feasible ones first, then by objective.
     - `checkpoint`: a directory for the full state. The same call resumes there, bit for bit.
@@ -246,22 +246,22 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
     # Compiled code sees the bare problem: two speeds of one equation share it.
     problem, many = posed.bare(), seeds is not None
     keys = jnp.stack([jr.key(seed + k) for k in range(seeds)]) if many else jr.key(seed)
-    arrays, rest = _initial(problem, method, build, keys, many)
+    shapes, rest = eqx.filter_eval_shape(_initial, problem, method, build, keys, many)
     done = 0 if isinstance(build, _Ready) else method.primal.start_evaluations(problem)
-    records, step = Records(problem, done), 0
-    guide = Guide(problem, method, arrays, rest, many) if method.primal.watched else None
-
+    records, step, tree = Records(problem, done), 0, {}
     store = None
     if checkpoint is not None:
-        store = Checkpoint(checkpoint, fingerprint(problem, method, seed, seeds, arrays, rest))
-        found = store.latest()
-        if found is not None:
-            step, tree = found
-            arrays = _restored(arrays, tree["state"], checkpoint)
-            records.restore(tree.get("history", {}))
-            began -= float(records.rows["seconds"][-1])
-            if guide is not None:
-                problem = guide.restore(problem, tree["guide"], _restored(arrays, tree["best"], checkpoint))
+        store = Checkpoint(checkpoint, fingerprint(problem, method, seed, seeds, shapes, rest))
+        step, tree = store.latest() or (0, {})
+    if step:
+        arrays = _restored(shapes, tree["state"], checkpoint)
+        records.restore(tree.get("history", {}))
+        began -= float(records.rows["seconds"][-1])
+    else:
+        arrays, _ = _initial(problem, method, build, keys, many)
+    guide = Guide(problem, method, arrays, rest, many) if method.primal.watched else None
+    if step and guide is not None:
+        problem = guide.restore(problem, tree["guide"], _restored(shapes, tree["best"], checkpoint))
 
     result, saved = RESULTS.steps_done, time.monotonic()
     limit = budget.limit
@@ -297,7 +297,7 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                 if guide is not None:
                     guide.look(arrays, step, records)
                     for name in guide.hopeless(problem, records):
-                        problem = guide.temper(problem, name, step)
+                        problem = guide.temper(problem, name, step, len(records.rows["step"]))
                         arrays, _ = _initial(problem, method, build, guide.keys(keys), many)
                         reporter.say(_said(name, guide.tempered[name]))
                     if guide.should_restart(problem, records, now - began, limit) and not isinstance(build, _Ready):
@@ -305,6 +305,9 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                         reporter.say(f"no progress on the spare draw at step {step}: starting again from other weights")
                 if budget.open and records.flat_and_feasible():
                     result = RESULTS.converged
+                    break
+                if budget.open and guide is not None and guide.settled(records):
+                    result = RESULTS.settled
                     break
                 if store is not None and now - saved > SAVE_EVERY:
                     store.save(step, _tree(arrays, records, guide))

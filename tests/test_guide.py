@@ -1,0 +1,137 @@
+"""What the guide sees between chunks, and what it does about it."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import sclax as scl
+from sclax._guide import LOOKS, cannot_hold, stalled
+
+from . import small
+
+METHOD = scl.PrimalDual(scl.GaussNewton(warm_up=0, rows=8), scl.DualAscent(0.3, clip=1.0, cap=2.0))
+
+
+def test_a_plateau_is_a_stall_and_a_slow_fall_is_not():
+    falling = np.geomspace(1.0, 0.1, 4 * LOOKS)
+    assert not stalled(falling)
+    assert stalled(np.concatenate([falling, np.full(3 * LOOKS, 0.1)]))
+    assert not stalled(np.full(2 * LOOKS, 1.0))  # too early to say
+    rng = np.random.default_rng(0)
+    assert not stalled(falling * rng.uniform(0.7, 1.3, falling.size))
+
+
+SIGNS = {
+    "violations": np.full(LOOKS, 0.3),
+    "multipliers": np.linspace(1.0, 2.0, LOOKS),
+    "shares": np.full(LOOKS, 0.1),
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, True),
+        ({"multipliers": np.full(LOOKS, 2.0)}, True),  # at its cap
+        ({"multipliers": np.linspace(2.0, 1.0, LOOKS)}, False),  # settling
+        ({"violations": np.geomspace(0.5, 0.1, LOOKS)}, False),  # getting better
+        ({"violations": np.full(LOOKS, 1e-5)}, False),  # small against what it was
+        ({"shares": np.full(LOOKS, 0.6)}, False),  # spread out: the whole residual is large, not a kink
+        ({name: values[:-1] for name, values in SIGNS.items()}, False),  # too early to say
+    ],
+)
+def test_a_law_cannot_hold_where_all_signs_agree(changed, expected):
+    assert cannot_hold(**{**SIGNS, **changed}, unit=1.0) is expected
+
+
+def kink():
+    """|u'| = 1 with u(0) = u(1) = 0: no smooth function has slope ±1 everywhere, a tent comes close on average."""
+    return scl.Problem(
+        small.unit(),
+        objective=scl.average(scl.Dirichlet(0.0)),
+        constraints={"slope": scl.worst_case(lambda u_x: jnp.sqrt(u_x**2 + 1e-12) - 1) <= 1e-8},
+    )
+
+
+def tiny(domain, outputs, key):
+    return scl.nn.MLP(domain, outputs, width=8, depth=2, key=key)
+
+
+@pytest.fixture(scope="module")
+def kinked():
+    return scl.solve(kink(), tiny, METHOD, steps=10 * LOOKS + 300, progress=False)
+
+
+def test_a_law_that_cannot_hold_everywhere_becomes_an_average(kinked, capsys):
+    """Recognised without a reference, reported with its place, and the average is then small."""
+    assert set(kinked.tempered) == {"slope"}
+    assert kinked.tempered["slope"].step >= 10 * LOOKS
+    assert 0.0 <= kinked.tempered["slope"].where["x"] <= 1.0
+    x = np.linspace(0, 1, 201)
+    slope = np.abs(np.gradient(np.asarray(kinked(x=x)), x))
+    assert np.median(np.abs(slope - 1)) < 0.2
+    assert "slope" in kinked.unpriced
+    report = kinked.check(points=2000)
+    assert "average" in report["slope"].verdict
+    assert not report.holds
+
+
+def test_what_was_tempered_is_saved(kinked, tmp_path):
+    kinked.save(tmp_path / "kink.scl")
+    again = scl.load(tmp_path / "kink.scl", problem=kink())
+    assert again.tempered == kinked.tempered
+    assert set(again.unpriced) == set(kinked.unpriced)
+    assert again.model.layers[0].weight.dtype == jnp.float64
+    assert float(again(x=0.3)) == float(kinked(x=0.3))
+
+
+def test_tempering_survives_a_resume(kinked, tmp_path):
+    steps = 10 * LOOKS + 300
+    scl.solve(kink(), tiny, METHOD, steps=steps - 100, progress=False, checkpoint=tmp_path / "run")
+    resumed = scl.solve(kink(), tiny, METHOD, steps=steps, progress=False, checkpoint=tmp_path / "run")
+    assert resumed.tempered == kinked.tempered
+    assert float(resumed(x=0.3)) == float(kinked(x=0.3))
+
+
+def test_the_best_state_on_the_spare_draw_is_the_result():
+    """The state that is kept has the least merit of all records, and the solution's numbers are those of its record."""
+    problem = scl.zoo.convection(beta=2.0)
+    solution = scl.solve(problem, tiny, METHOD, steps=200, progress=False)
+    history = solution.history
+    row = int(np.argmin(history["merit"]))
+    assert history["kept"][-1] == history["step"][row]
+    assert solution.objective == pytest.approx(float(history["objective"][row]))
+
+
+def test_first_order_methods_return_their_last_state():
+    method = scl.PrimalDual(optax.sgd(0.05), scl.DualAscent(0.05))
+    solution = scl.solve(small.bounded(), small.value(), method, steps=200, progress=False)
+    assert "merit" not in solution.history
+    assert not solution.tempered
+
+
+def test_a_stalled_run_starts_again_from_other_weights(capsys):
+    """A network that is born dead in half of all seeds: there (u − 1)² stays at 1, and another one is tried."""
+
+    def build(domain, outputs, key):
+        alive = jax.random.uniform(key) < 0.5
+        return Gated(jnp.asarray(0.1), jnp.where(alive, 1.0, 0.0))
+
+    dead = next(
+        seed for seed in range(20) if not bool(jax.random.uniform(jax.random.split(jax.random.key(seed), 3)[0]) < 0.5)
+    )
+    problem = scl.Problem(small.unit(), objective=scl.average(lambda u: u - 1))
+    solution = scl.solve(problem, build, METHOD, seed=dead, seconds=40.0, progress=True)
+    assert "starting again" in capsys.readouterr().err
+    assert solution(x=0.5) == pytest.approx(1.0, abs=1e-3)
+
+
+class Gated(small.Value):
+    """u = value times a gate that has no gradient."""
+
+    gate: jnp.ndarray
+
+    def __call__(self, z):
+        return (self.value * jax.lax.stop_gradient(self.gate))[None]
