@@ -15,7 +15,7 @@ from ._typing import PyTree
 from .domains import PointSet
 from .methods import AbstractMethod, Merit, PrimalDual
 from .problem import Problem
-from .samplers import Grid, ImportanceWeights, Sobol
+from .samplers import Grid, Sobol
 
 SPARE = 2048  # points of the spare draw
 LOOKS = 30  # the shortest stretch of records that says anything
@@ -40,13 +40,9 @@ def cannot_hold(violations: ArrayLike, multipliers: ArrayLike, shares: ArrayLike
 
 
 def _spare(problem: Problem) -> Problem:
-    """The problem on even points with the weights of ψ_α: an estimate that favours no sampler."""
-
-    def choose(term):
-        even = Grid() if isinstance(term.law.place, PointSet) else Sobol(SPARE)
-        return ImportanceWeights(proposal=even) if term.worst else even
-
-    return problem.resampled(choose)
+    """The problem on even points, with averages for worst cases: of a worst case a few points carry the weight, and
+    states compared by them would be chosen by luck."""
+    return problem.resampled(lambda t: Grid() if isinstance(t.law.place, PointSet) else Sobol(SPARE))
 
 
 @eqx.filter_jit
@@ -85,7 +81,7 @@ class Guide:
         self._merit = Merit(jnp.full(seeds, jnp.inf), excess, excess)  # of the best state
         self.tempered: dict[str, Tempered] = {}
         self._attempt = 0
-        self._began = 0  # the record with which the present attempt, or the present measure of it, began
+        self._began = 0  # the record with which the present attempt began
 
     def look(self, arrays: PyTree, step: int, records: Records) -> None:
         """Compares a state with the best one, and records its merit and the step of the state that is kept."""
@@ -121,7 +117,7 @@ class Guide:
         return found
 
     def temper(self, problem: Problem, name: str, step: int, looks: int) -> Problem:
-        """The problem with an average in place of the worst case, in the comparison of states too."""
+        """The problem with an average in place of the worst case."""
         one = jax.tree.map(lambda a: a[0], self.best) if self._many else self.best
         model = eqx.combine(one, self._rest).model
         for term, w in zip(self._spare.terms, self._points, strict=True):
@@ -131,11 +127,6 @@ class Guide:
                 names = problem.domain.names if len(z) == problem.domain.dimension else term.law.place.chart.names
                 self.tempered[name] = Tempered(step, dict(zip(names, map(float, z), strict=True)))
         self._began = looks
-        return self._soften(problem, name)
-
-    def _soften(self, problem: Problem, name: str) -> Problem:
-        self._spare = self._spare.tempered(name)
-        self._merit = self._compare(self.best)  # by the new measure
         return problem.tempered(name)
 
     def should_restart(self, problem: Problem, records: Records, elapsed: float, limit: float | None) -> bool:
@@ -174,7 +165,7 @@ class Guide:
             if key.startswith("tempered."):
                 name, names = key.removeprefix("tempered."), problem.domain.names
                 self.tempered[name] = Tempered(int(row[0]), dict(zip(names, map(float, row[1:]), strict=False)))
-                problem = self._soften(problem, name)
+                problem = problem.tempered(name)
         self.best, self._kept = best, np.asarray(arrays["kept"])
         # Arrays without entries are not stored.
         self._merit = Merit(

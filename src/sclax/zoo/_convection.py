@@ -27,7 +27,7 @@ def _domain() -> Box:
     return Box(x=(0.0, 2 * jnp.pi), t=(0.0, 1.0))
 
 
-def convection(beta: Range = 10.0, tolerance: float | None = None) -> Problem:
+def convection(beta: Range = 30.0, tolerance: float | None = None) -> Problem:
     """Linear transport on a ring:  uₜ + β uₓ = 0,  u(x, 0) = sin x,  periodic in x ∈ [0, 2π], t ∈ [0, 1].
 
     The exact solution is sin(x − βt). `beta` is the speed, or a range `(low, high)` for a family. Plain PINNs fail
