@@ -8,6 +8,7 @@ import pytest
 
 import sclax as scl
 from sclax._guide import LOOKS, cannot_hold, stalled
+from sclax.solution import result_name
 
 from . import small
 
@@ -103,6 +104,26 @@ def test_the_best_state_on_the_spare_draw_is_the_result():
     row = int(np.argmin(history["merit"]))
     assert history["kept"][-1] == history["step"][row]
     assert solution.objective == pytest.approx(float(history["objective"][row]))
+
+
+def test_an_open_budget_survives_tempering():
+    """Nothing is said about how long: the run ends by itself, and does not claim that the law holds."""
+    solution = scl.solve(kink(), tiny, METHOD, progress=False)
+    assert solution.tempered
+    assert not solution.feasible
+    assert result_name(solution.result) in ("settled", "time_up")
+
+
+def test_a_feasible_state_is_kept_rather_than_one_of_lower_objective():
+    """A tolerance that binds: early states have a lower objective and violate it, the result does not."""
+    problem = scl.Problem(
+        small.unit(),
+        objective=scl.average(lambda u: u - 2, points=scl.Sobol(16)),
+        constraints={"size": scl.worst_case(lambda u, x: u * (0.5 + x)) <= 0.25},
+    )
+    solution = scl.solve(problem, small.value(1.9), METHOD, steps=400, progress=False)
+    assert solution.check(points=20_000)["size"].estimate <= 0.25 * 1.02
+    assert solution(x=0.5) > 0.3
 
 
 def test_first_order_methods_return_their_last_state():

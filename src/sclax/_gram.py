@@ -243,8 +243,8 @@ def system(
     tile = int(memory / 4 / single)
     if tile < 1:
         raise ValueError(
-            f"GaussNewton: the derivatives of one point need {single:.2g} bytes, and `memory={memory:.2g}` allows a "
-            "quarter of it. Raise it, or use a first-order primal such as soap(3e-3)."
+            f"GaussNewton: the derivatives of one point need {single:.2g} bytes, more than a quarter of "
+            f"`memory={memory:.2g}`. Raise it, or use a first-order primal such as soap(3e-3)."
         )
 
     def stacked(leaves):

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from ._records import Records
 from ._typing import PyTree
 from .domains import PointSet
+from .measures import Term
 from .methods import AbstractMethod, Merit, PrimalDual
 from .problem import Problem
-from .samplers import Grid, Sobol
+from .samplers import AbstractSampler, Grid, ImportanceWeights, Sobol
 
 SPARE = 2048  # points of the spare draw
 LOOKS = 30  # the shortest stretch of records that says anything
@@ -39,17 +40,22 @@ def cannot_hold(violations: ArrayLike, multipliers: ArrayLike, shares: ArrayLike
     return bool(stays and np.median(v) > 1e-3 * unit and m[-1] >= m[0] > 0 and np.median(s) < 0.25)
 
 
-def _spare(problem: Problem) -> Problem:
-    """The problem on even points, with averages for worst cases: of a worst case a few points carry the weight, and
-    states compared by them would be chosen by luck."""
-    return problem.resampled(lambda t: Grid() if isinstance(t.law.place, PointSet) else Sobol(SPARE))
+def _spare(problem: Problem, worst: bool) -> Problem:
+    """The problem on even points, with the weights of ψ_α for worst cases, or with averages for them."""
+
+    def choose(term: Term) -> AbstractSampler:
+        even = Grid() if isinstance(term.law.place, PointSet) else Sobol(max(SPARE // term.law.inner, 16))
+        return ImportanceWeights(proposal=even) if term.worst and worst else even
+
+    return problem.resampled(choose)
 
 
 @eqx.filter_jit
-def _merit(problem, method, arrays, rest, points, many: bool):
+def _merit(worst, average, method, arrays, rest, points, many: bool):
     def one(arrays):
         state = eqx.combine(arrays, rest)
-        return method.merit(problem, state, problem.evaluate(state.model, points))
+        passes = (p.evaluate(state.model, points) for p in (worst, average))
+        return method.merit(worst, state, *passes)
 
     return (jax.vmap(one) if many else one)(arrays)
 
@@ -72,13 +78,15 @@ class Guide:
 
     def __init__(self, problem: Problem, method: AbstractMethod, arrays: PyTree, rest: PyTree, many: bool):
         self._method, self._rest, self._many = method, rest, many
-        self._spare = _spare(problem)
+        self._worst, self._average = _spare(problem, True), _spare(problem, False)
         keys = jr.split(jr.key(SPARE), len(problem.terms))
-        self._points = tuple(t.chosen.init(t.law.place, k).points for t, k in zip(self._spare.terms, keys, strict=True))
+        self._points = tuple(
+            t.chosen.init(t.law.place, k).points for t, k in zip(self._average.terms, keys, strict=True)
+        )
         seeds = jax.tree.leaves(arrays)[0].shape[:1] if many else ()
         self.best, self._kept = arrays, np.zeros(seeds, np.int64)
-        excess = jnp.zeros(jax.eval_shape(self._compare, arrays).excess.shape)
-        self._merit = Merit(jnp.full(seeds, jnp.inf), excess, excess)  # of the best state
+        zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(self._compare, arrays))
+        self._merit = zeros._replace(objective=jnp.full(seeds, jnp.inf))  # of the best state
         self.tempered: dict[str, Tempered] = {}
         self._attempt = 0
         self._began = 0  # the record with which the present attempt began
@@ -86,19 +94,22 @@ class Guide:
     def look(self, arrays: PyTree, step: int, records: Records) -> None:
         """Compares a state with the best one, and records its merit and the step of the state that is kept."""
         merit = self._compare(arrays)
-        total = lambda m: np.asarray(m.objective + jnp.sum(merit.weights * m.excess, axis=-1))
-        better = total(merit) < total(self._merit)
+        total = lambda m: np.asarray(m.objective + jnp.sum(merit.weights * m.averages, axis=-1))
+        holds, held = np.asarray(merit.feasible), np.asarray(self._merit.feasible)
+        lower = np.where(holds & held, merit.objective < self._merit.objective, total(merit) < total(self._merit))
+        better = np.where(holds == held, lower, holds)
         self._kept = np.where(better, step, self._kept)
         self._merit, self.best = _where(better, merit, self._merit), _where(better, arrays, self.best)
         records.extend(merit=total(merit), kept=self._kept)
 
     def _compare(self, arrays: PyTree) -> Merit:
-        return _merit(self._spare, self._method, arrays, self._rest, self._points, self._many)
+        return _merit(self._worst, self._average, self._method, arrays, self._rest, self._points, self._many)
 
     def result(self, last: PyTree) -> PyTree:
         """The best state, with the multipliers of the last one, which have had more time to settle."""
         best = _where(np.isfinite(np.asarray(self._merit.objective)), self.best, last)  # else nobody has looked yet
-        return best if self._attempt else eqx.tree_at(lambda s: s.multipliers, best, last.multipliers)
+        again = self._attempt or self.tempered  # then the last ones belong to another run
+        return best if again else eqx.tree_at(lambda s: s.multipliers, best, last.multipliers)
 
     def hopeless(self, problem: Problem, records: Records) -> list[str]:
         """The constraints whose worst case cannot be met, by the median of the seeds."""
@@ -116,20 +127,20 @@ class Guide:
                     found.append(term.owner)
         return found
 
-    def temper(self, problem: Problem, name: str, step: int, looks: int) -> Problem:
+    def temper(self, problem: Problem, name: str, step: int, records: Records) -> Problem:
         """The problem with an average in place of the worst case."""
         one = jax.tree.map(lambda a: a[0], self.best) if self._many else self.best
         model = eqx.combine(one, self._rest).model
-        for term, w in zip(self._spare.terms, self._points, strict=True):
+        for term, w in zip(self._worst.terms, self._points, strict=True):
             if term.owner == name and term.worst:
                 losses = term.law.losses(term.law.rows(model, problem.parameters, w))
                 z = term.law.place.embed(w[jnp.argmax(losses)])
                 names = problem.domain.names if len(z) == problem.domain.dimension else term.law.place.chart.names
                 self.tempered[name] = Tempered(step, dict(zip(names, map(float, z), strict=True)))
-        self._began = looks
+        self._began = len(records.rows["step"])
         return problem.tempered(name)
 
-    def should_restart(self, problem: Problem, records: Records, elapsed: float, limit: float | None) -> bool:
+    def stuck(self, records: Records, elapsed: float, limit: float | None) -> bool:
         """One seed has stalled far from a solution, and there is time for another attempt as long as all before."""
         if self._many or self.tempered or limit is None or 2 * elapsed > limit:
             return False
@@ -138,18 +149,18 @@ class Guide:
 
     def settled(self, records: Records) -> bool:
         """No seed makes progress any more."""
-        merits = np.stack(records.rows["merit"][self._began :])
-        return all(stalled(column) for column in merits.reshape(len(merits), -1).T)
+        merits = np.asarray(records.rows["merit"][self._began :])
+        return len(merits) > 0 and all(stalled(column) for column in merits.reshape(len(merits), -1).T)
 
-    def restart(self, keys: Any, records: Records) -> Any:
-        """Begins a new attempt, and gives its key."""
+    def restart(self, records: Records) -> None:
+        """Begins a new attempt."""
         self._attempt, self._began = self._attempt + 1, len(records.rows["step"])
-        return self.keys(keys)
 
-    def keys(self, keys: Any) -> Any:
-        """The keys of the present attempt."""
+    def keys(self, keys: Any, later: int = 0) -> Any:
+        """The keys of the present attempt, or of one that is so much `later`."""
+        attempt = self._attempt + later
         # Far from the numbers of steps, with which keys are folded too.
-        return jr.fold_in(keys, 2**31 + self._attempt) if self._attempt else keys
+        return jr.fold_in(keys, 2**31 + attempt) if attempt else keys
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All that a checkpoint needs besides the best state."""

@@ -25,7 +25,7 @@ class Records:
 
     def __init__(self, problem: Problem, evaluations: int = 0):
         self._problem = problem
-        self._evaluations = evaluations  # before the first step
+        self._evaluations = evaluations  # that no row counts yet
         names = ["step", "seconds", "evaluations", "objective"]
         names += [f"{what}.{name}" for what in ("values", "multipliers") for name in problem.tolerances]
         self.rows: dict[str, list[Any]] = {name: [] for name in names}
@@ -34,8 +34,8 @@ class Records:
 
     def add(self, step: int, seconds: float, summary: Summary, state: State) -> None:
         rows = self.rows
-        start = np.full_like(summary.evaluations, self._evaluations, np.int64)
-        before = rows["evaluations"][-1] if rows["evaluations"] else start
+        before = rows["evaluations"][-1] if rows["evaluations"] else np.zeros_like(summary.evaluations, np.int64)
+        before, self._evaluations = before + self._evaluations, 0
         new = {
             "step": step,
             "seconds": seconds,
@@ -60,6 +60,10 @@ class Records:
         for name, value in new.items():
             rows.setdefault(name, []).append(np.asarray(value))
 
+    def spend(self, evaluations: int) -> None:
+        """Evaluations between two rows."""
+        self._evaluations += evaluations
+
     def extend(self, **columns: Any) -> None:
         """More columns of the last row."""
         for name, value in columns.items():
@@ -69,6 +73,7 @@ class Records:
         return {name: np.stack(rows) if rows else np.zeros((0,)) for name, rows in self.rows.items()}
 
     def restore(self, arrays: dict[str, Any]) -> None:
+        self._evaluations = 0
         self.rows = {**self.rows, **{name: list(np.asarray(rows)) for name, rows in arrays.items()}}
 
     def of_seed(self, k: int | None) -> dict[str, np.ndarray]:

@@ -17,7 +17,7 @@ from .fields import outputs
 from .measures import Term
 from .primal import GENTLE, AbstractPrimal, Count, FirstOrder
 from .problem import Multipliers, Problem, TermValues
-from .samplers import AbstractSampler, Fixed, Grid, ImportanceWeights, Sobol, Uniform
+from .samplers import AbstractSampler, Fixed, Grid, ImportanceWeights, MetropolisHastings, Sobol, Uniform
 
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)  # of a step, tried from the longest down
 LEAST, MOST = 0.1, 1e2  # bounds of the damping's factor; below, each step would overfit its own draw
@@ -48,10 +48,11 @@ class GaussNewton(AbstractPrimal):
     - `warm_up`: Adam steps with which a network that `solve` builds is made ready. Gauss-Newton learns fine and coarse
       features at one pace; Adam learns the coarse ones first, which keeps equations with many weak solutions (the
       eikonal one) out of wrong folds, and spares the others a plateau. Conditions count fully in it, equations by 1 %.
-    - `rows`: how many points a place of one dimension has, and how many more each further dimension adds, where a
-      measure leaves its number open; averages have about half as many. Good values: 150.
+    - `rows`: how many points a worst case has for each dimension of the domain, where it leaves its number open;
+      averages have 13/30 as many. Good values: 150.
     - `guard`: the least effective share of worst-case points, see `ImportanceWeights`.
-    - `memory`: bytes for the Gram matrix and what it is made of. Beyond it fewer points are drawn, with a warning.
+    - `memory`: bytes for the Gram matrix and what it is made of, for each of several seeds. Beyond it fewer points are
+      drawn, with a warning.
 
     !!! example
         `PrimalDual(primal=GaussNewton(), dual=DualAscent(0.3, clip=1.0, cap=2.0))`
@@ -83,7 +84,7 @@ class GaussNewton(AbstractPrimal):
         worst_case, average = worst_case or default[0], average or default[1]
         problem = problem.completed(worst_case, average)
         most = _size(average, problem.domain)
-        problem = problem.resampled(lambda term: _batch(term, most))
+        problem = problem.resampled(lambda term: _batch(term, most, self.guard))
         rows = {term.name: _rows(problem, term) for term in problem.terms}
         limit = int(math.sqrt(self.memory / 32))  # the matrix, its factor, and room to make them, 8 bytes each
         if sum(rows.values()) <= limit:
@@ -100,7 +101,17 @@ class GaussNewton(AbstractPrimal):
             f"than `memory={self.memory:.2g}`: only {share:.0%} of the points are drawn for each step.",
             stacklevel=2,
         )
-        return problem.resampled(lambda term: _thinned(term, share))
+        return self._fitting(problem.resampled(lambda term: _thinned(term, share, self.guard)), limit)
+
+    def _fitting(self, problem: Problem, limit: int) -> Problem:
+        rows = {term.name: _rows(problem, term) for term in problem.terms}
+        if sum(rows.values()) > 1.1 * limit:
+            largest = max(rows, key=lambda name: rows[name])
+            raise ValueError(
+                f"GaussNewton: `{largest}` has {rows[largest]} rows that cannot be thinned out, and all need more than "
+                f"`memory={self.memory:.2g}`. Raise it, give fewer points, or use a first-order primal."
+            )
+        return problem
 
     def init(self, model: Model) -> Damping:
         dtype = jnp.result_type(float)
@@ -115,12 +126,14 @@ class GaussNewton(AbstractPrimal):
         objective = [_slope(problem, model, t, keys[0]) for t in terms if t.owner is None]
         if not objective:
             value = lambda model, z: outputs(model, z, len(problem.unknowns))
-            objective = [_mean_slope(value, model, problem.domain.uniform(PROBES, keys[0]))]
+            objective = [_mean_slope(value, model, problem.domain.uniform(PROBES, keys[0]), 16)]
         reference = sum(objective) / len(objective)
         units = {name: jnp.zeros(()) for name in problem.tolerances}
         for term in terms:
             if term.owner is not None:
-                rows = term.law.rows(model, problem.parameters, term.law.place.uniform(8 * PROBES, keys[1]))
+                rows = term.law.rows(
+                    model, problem.parameters, term.law.place.uniform(_count(8 * PROBES, term), keys[1])
+                )
                 slope = _slope(problem, model, term, keys[2]) / jnp.where(reference > 0, reference, 1.0)
                 size = jnp.maximum(jnp.mean(jnp.sum(rows**2, axis=-1)), slope)
                 units[term.owner] += term.scale * (size if term.law.power == 2 else jnp.sqrt(size))
@@ -215,18 +228,24 @@ def _search(loss: Any, before: Scalar) -> tuple[Scalar, Scalar, Count]:
 
 def _slope(problem: Problem, model: Model, term: Term, key: Key) -> Scalar:
     residual = lambda model, w: term.law.residual(model, problem.parameters, term.law.place, w)
-    return _mean_slope(residual, model, term.law.place.uniform(PROBES, key))
+    points = term.law.place.uniform(_count(PROBES, term), key)
+    return _mean_slope(residual, model, points, max(16 // term.law.inner, 1))
 
 
-def _mean_slope(function: Any, model: Model, points: Points) -> Scalar:
-    """The mean over points of the sum of squares of a function's derivatives in the weights."""
+def _count(points: int, term: Term) -> int:
+    """So many points, or fewer where each stands for many, after `over=`."""
+    return max(points // term.law.inner, 8)
+
+
+def _mean_slope(function: Any, model: Model, points: Points, block: int) -> Scalar:
+    """The mean over points of the sum of squares of a function's derivatives in the weights, by blocks of points."""
     weights, rest = eqx.partition(model, eqx.is_inexact_array)
 
     def square(w):
         rows = jax.jacrev(lambda weights: function(eqx.combine(weights, rest), w))(weights)
         return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(rows))
 
-    return jnp.mean(jax.lax.map(square, points, batch_size=16))
+    return jnp.mean(jax.lax.map(square, points, batch_size=block))
 
 
 def _size(sampler: AbstractSampler, place: AbstractPlace) -> int:
@@ -246,22 +265,25 @@ def _even(problem: Problem) -> Problem:
 
     def choose(term: Term) -> AbstractSampler:
         given = isinstance(term.chosen, Grid | Fixed) and not isinstance(term.law.place, PointSet)
-        return term.chosen if given or term.separate else Uniform(PROBES)
+        return term.chosen if given or term.separate else Uniform(_count(PROBES, term))
 
     return problem.resampled(choose)
 
 
-def _batch(term: Term, most: int) -> AbstractSampler:
+def _batch(term: Term, most: int, guard: float) -> AbstractSampler:
     """Many given points take turns, a fresh draw for each step; a few are all there at once."""
     if not isinstance(term.law.place, PointSet) or term.separate or len(term.law.place.points) <= 2 * most:
         return term.chosen
-    return ImportanceWeights(most, Uniform()) if term.worst else Uniform(most)
+    return ImportanceWeights(most, Uniform(), guard) if term.worst else Uniform(most)
 
 
-def _thinned(term: Term, share: float) -> AbstractSampler:
+def _thinned(term: Term, share: float, guard: float) -> AbstractSampler:
+    """The term's sampler with a share of its points."""
+    n = max(int(share * _size(term.chosen, term.law.place)), 1)
     if term.separate:
         return term.chosen
-    n = max(int(share * _size(term.chosen, term.law.place)), 1)
     if isinstance(term.law.place, PointSet):
-        return ImportanceWeights(n, Uniform()) if term.worst else Uniform(n)
+        return _batch(term, n, guard) if 2 * n < len(term.law.place.points) else term.chosen
+    if isinstance(term.chosen, MetropolisHastings):
+        return term.chosen.sized(max(n // term.chosen.chains, 1) * term.chosen.chains)
     return term.chosen.sized(n)

@@ -49,12 +49,16 @@ class Info(NamedTuple):
 
 
 class Merit(NamedTuple):
-    """Two states are compared by  objective + Σ weight · excess,  with the weights of the later one. Weights are no
-    smaller than multipliers, so that near an optimum no violation pays."""
+    """What tells a better state from a worse one. A feasible state is better than one that is not; of two feasible ones
+    the one with the lower objective is, of two others the one with the lower  objective + Σ weight · average.
+
+    Averages, since of a worst case a few points carry the weight, and states compared by it would be chosen by luck.
+    """
 
     objective: Scalar
-    excess: Float[Array, " k"]
+    averages: Float[Array, " k"]
     weights: Float[Array, " k"]
+    feasible: Array
 
 
 class AbstractMethod(eqx.Module):
@@ -80,8 +84,8 @@ class AbstractMethod(eqx.Module):
         return state._replace(model=model, primal=self.primal.init(model))
 
     @abc.abstractmethod
-    def merit(self, problem: Problem, state: State, evaluation: Evaluation) -> Merit:
-        """What tells a better state from a worse one, given a pass on points that trained neither."""
+    def merit(self, problem: Problem, state: State, worst: Evaluation, average: Evaluation) -> Merit:
+        """How good a state is, given a pass on points that did not train it, by worst cases and by averages."""
 
     @abc.abstractmethod
     def unpriced(self, state: State) -> tuple[str, ...]:
@@ -196,7 +200,14 @@ class PrimalDual(AbstractMethod):
 
     def step(self, problem: Problem, state: State, key: Key) -> tuple[State, Info]:
         duals = dual.for_constraints("PrimalDual", self.dual, problem.constraints)
-        prices = lambda violations: dual.prices(duals, state.multipliers, state.dual, violations, state.units)
+
+        def settle(values: Multipliers) -> Multipliers:
+            # A law that cannot hold everywhere has a fixed price: no multiplier would ever be high enough for it.
+            fixed = lambda name: GENTLE / state.units[name]
+            return {name: jnp.where(problem.temper(name) > 0, fixed(name), v) for name, v in values.items()}
+
+        def prices(violations: Multipliers) -> Multipliers:
+            return settle(dual.prices(duals, state.multipliers, state.dual, violations, state.units))
 
         def descend(state: State, key: Key) -> tuple[State, tuple[Multipliers, Info]]:
             state, evaluation, info = _iterate(problem, self.primal, state, 1.0, prices, key)
@@ -218,17 +229,20 @@ class PrimalDual(AbstractMethod):
         multipliers, dual_state = dual.step(
             duals, state.multipliers, state.dual, problem.violations(values), state.units
         )
-        # A law that cannot hold everywhere has a fixed price: no multiplier would ever be high enough for it.
-        multipliers = {
-            name: jnp.where(problem.temper(name) > 0, GENTLE / state.units[name], m) for name, m in multipliers.items()
-        }
+        multipliers = settle(multipliers)
         return state._replace(multipliers=multipliers, dual=dual_state), info._replace(multipliers=multipliers)
 
-    def merit(self, problem: Problem, state: State, evaluation: Evaluation) -> Merit:
-        violations = problem.violations(evaluation.values)
-        excess = [jnp.sum(jax.nn.relu(violations[name])) for name in violations]
-        weights = [jnp.maximum(2 * jnp.max(state.multipliers[n]), 1 / state.units[n]) for n in violations]
-        return Merit(evaluation.objective, jnp.asarray(excess), jnp.asarray(weights))
+    def merit(self, problem: Problem, state: State, worst: Evaluation, average: Evaluation) -> Merit:
+        names = tuple(problem.tolerances)
+        holds = [jnp.all(violation <= 0) for violation in problem.violations(worst.values).values()]
+        # No smaller than the multipliers, so that near an optimum no violation pays.
+        weights = [jnp.maximum(2 * jnp.max(state.multipliers[n]), 1 / state.units[n]) for n in names]
+        return Merit(
+            worst.objective,
+            jnp.asarray([jnp.sum(average.values[n]) for n in names]),
+            jnp.asarray(weights),
+            jnp.all(jnp.asarray(holds, bool)),
+        )
 
     def unpriced(self, state: State) -> tuple[str, ...]:
         duals = dual.for_constraints("PrimalDual", self.dual, tuple(state.multipliers))
@@ -278,11 +292,11 @@ class Penalty(AbstractMethod):
         state, _, info = _iterate(problem, self.primal, state, scale, lambda violations: state.multipliers, key)
         return state, info
 
-    def merit(self, problem: Problem, state: State, evaluation: Evaluation) -> Merit:
-        total = dict(self.weights).get("objective", 1.0) * evaluation.objective
-        for name, value in evaluation.values.items():
+    def merit(self, problem: Problem, state: State, worst: Evaluation, average: Evaluation) -> Merit:
+        total = dict(self.weights).get("objective", 1.0) * worst.objective
+        for name, value in worst.values.items():
             total += jnp.vdot(state.multipliers[name], value)
-        return Merit(total, jnp.zeros(0), jnp.zeros(0))
+        return Merit(total, jnp.zeros(0), jnp.zeros(0), jnp.asarray(True))
 
     def unpriced(self, state: State) -> tuple[str, ...]:
         return tuple(state.multipliers)

@@ -95,7 +95,8 @@ class Solution:
 
     @property
     def operator_evaluations(self) -> int:
-        """Evaluations of differential operators in training, one per point and forward pass, samplers included."""
+        """Evaluations of differential operators in training, one per point and forward pass; samplers, warm-ups and
+        line searches included, the spare draw on which states are compared not."""
         return int(self.history["evaluations"][-1]) if len(self.history["evaluations"]) else 0
 
     def _points(self, owner: str, coordinates: Mapping[str, Any]) -> tuple[Array, tuple[int, ...]]:
@@ -225,7 +226,8 @@ class Solution:
 
     @property
     def feasible(self) -> bool:
-        return all(violation <= 0 for violation in self.violations.values())
+        """Whether every constraint held in training; not where a worst case had to become an average."""
+        return not self.tempered and all(violation <= 0 for violation in self.violations.values())
 
     def plot(self, path: str | os.PathLike[str] | None = None, **coordinates: float) -> Any:
         """A figure of the solution, the error where there is a reference, and the residual; saved to `path` if given.

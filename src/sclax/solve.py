@@ -38,8 +38,8 @@ _SOAP = soap(optax.exponential_decay(3e-3, transition_steps=2000, decay_rate=0.8
 def default_method(problem: Problem, weights: int) -> PrimalDual:
     """The method of `solve` where none is given, by one rule for every problem.
 
-    Gauss-Newton steps, on 150 fresh points of the interior for each of its dimensions and 65 of every condition; plain
-    dual ascent. A network of more than a million weights gets SOAP instead, whose step costs what a gradient costs.
+    Gauss-Newton steps, on fresh points: for each dimension of the domain 150 of the interior and 65 of every condition;
+    plain dual ascent. A network of more than a million weights gets SOAP, whose step costs what a gradient costs.
     """
     if weights > MANY_WEIGHTS:
         return PrimalDual(primal=_SOAP, dual=optax.adam(2e-3))
@@ -130,17 +130,24 @@ class _Ready(eqx.Module):
     model: Model
 
     def __call__(self, domain, outputs, key):
-        precision = jnp.result_type(float)
-        return jax.tree.map(lambda x: x.astype(precision) if eqx.is_inexact_array(x) else x, self.model)
+        return _in_precision(self.model)
 
 
 class _Factory(eqx.Module):
-    """A user's function that builds a network."""
+    """A user's function that builds a network. What is not an array in it, functions made on the way for instance, is
+    that of the first one built, so that all of a run's networks have one structure."""
 
     function: Callable[..., Any] = eqx.field(static=True)
+    structure: Any = eqx.field(static=True, default=None)
 
     def __call__(self, domain, outputs, key):
-        return _called(self.function, domain, outputs, key)
+        model = _in_precision(_called(self.function, domain, outputs, key))
+        return model if self.structure is None else jax.tree.unflatten(self.structure, jax.tree.leaves(model))
+
+
+def _in_precision(model: Model) -> Model:
+    precision = jnp.result_type(float)
+    return jax.tree.map(lambda x: x.astype(precision) if eqx.is_inexact_array(x) else x, model)
 
 
 def _builder(model: Any) -> _Ready | _Factory:
@@ -212,8 +219,12 @@ def solve(
     seeds = None if seeds is None else _checks.count("solve", "seeds", seeds)
     seed = _checks.count("solve", "seed", seed, at_least=0)
     build = _builder(model)
+    shape = eqx.filter_eval_shape(build, problem.domain, len(problem.unknowns), jr.key(0))
+    if isinstance(build, _Factory):
+        build = _Factory(build.function, jax.tree.structure(shape))
     if method is None:
-        method = default_method(problem, _weights(build, problem))
+        weights = sum(leaf.size for leaf in jax.tree.leaves(shape) if hasattr(leaf, "size"))
+        method = default_method(problem, weights)
     with _precision.double(method.primal.double):
         return _train(problem, build, method, seed, seeds, budget, checkpoint, progress)
 
@@ -231,12 +242,6 @@ class _Budget(NamedTuple):
     @property
     def limit(self) -> float | None:
         return DEFAULT_SECONDS if self.open else self.seconds
-
-
-def _weights(build: Any, problem: Problem) -> int:
-    """How many weights the network has."""
-    model = eqx.filter_eval_shape(build, problem.domain, len(problem.unknowns), jr.key(0))
-    return sum(leaf.size for leaf in jax.tree.leaves(model) if hasattr(leaf, "size"))
 
 
 def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, progress) -> Any:
@@ -269,7 +274,7 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
         with Reporter(progress) as reporter:
             if step:
                 reporter.say(f"resumed at step {step}")
-            pace = 0.0
+            pace, first = 0.0, True
             while True:
                 elapsed = time.monotonic() - began
                 if budget.steps is not None and step >= budget.steps:
@@ -277,7 +282,9 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                 if limit is not None and elapsed + pace > limit:
                     result = RESULTS.time_up
                     break
-                length = method.primal.chunk if budget.steps is None else min(method.primal.chunk, budget.steps - step)
+                # Chunks end at the same steps however a run is cut, so that its states are compared at the same ones.
+                length = method.primal.chunk - step % method.primal.chunk
+                length = length if budget.steps is None else min(length, budget.steps - step)
                 chunk_began = time.monotonic()
                 after, summary = _chunk(
                     problem, method, arrays, rest, guide.keys(keys) if guide else keys, jnp.asarray(step), length, many
@@ -291,19 +298,25 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                 arrays, step = after, step + length
                 now = time.monotonic()
                 # The first chunk contains compilation and tells nothing about the pace.
-                pace = now - chunk_began if records.rows["step"] else 0.0
+                pace, first = 0.0 if first else now - chunk_began, False
                 records.add(step, now - began, summary, eqx.combine(arrays, rest))
                 _report(reporter, problem, summary, step, budget, now - began, pace, length)
                 if guide is not None:
                     guide.look(arrays, step, records)
-                    for name in guide.hopeless(problem, records):
-                        problem = guide.temper(problem, name, step, len(records.rows["step"]))
-                        arrays, _ = _initial(problem, method, build, guide.keys(keys), many)
-                        reporter.say(_said(name, guide.tempered[name]))
-                    if guide.should_restart(problem, records, now - began, limit) and not isinstance(build, _Ready):
-                        arrays, _ = _initial(problem, method, build, guide.restart(keys, records), many)
-                        reporter.say(f"no progress on the spare draw at step {step}: starting again from other weights")
-                if budget.open and records.flat_and_feasible():
+                    hopeless = guide.hopeless(problem, records)
+                    stuck = not hopeless and not isinstance(build, _Ready) and guide.stuck(records, now - began, limit)
+                    if hopeless or stuck:
+                        again, _ = _initial(problem, method, build, guide.keys(keys, stuck), many)
+                        # From here on nothing takes time: Ctrl-C finds the run before all of it, or after.
+                        for name in hopeless:
+                            problem = guide.temper(problem, name, step, records)
+                            reporter.say(_said(name, guide.tempered[name]))
+                        if stuck:
+                            guide.restart(records)
+                            reporter.say(f"no progress on a spare draw at step {step}: starting again, other weights")
+                        arrays = again
+                        records.spend(done)
+                if budget.open and not (guide and guide.tempered) and records.flat_and_feasible():
                     result = RESULTS.converged
                     break
                 if budget.open and guide is not None and guide.settled(records):
