@@ -12,14 +12,14 @@ def convection(u_t, u_x, beta):
 
 problem = scl.Problem(
     domain=scl.Box(x=(0, 2 * jnp.pi), t=(0, 1)),
-    parameters={"beta": 10.0},
+    parameters={"beta": 5.0},
     objective=scl.average(scl.Initial(lambda x: jnp.sin(x)), n=256) + scl.average(scl.Periodic("x"), n=100),
     constraints={"pde": scl.worst_case(convection) <= 1e-3},
     reference=lambda x, t, beta: jnp.sin(x - beta * t),
 )
 
 # %%
-solution = scl.solve(problem, seed=0, steps=200)
+solution = scl.solve(problem, seed=0, steps=60)
 result = solution.error()
 
 

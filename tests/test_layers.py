@@ -10,8 +10,8 @@ import sclax as scl
 
 ROOT = Path(scl.__file__).parent
 LAYERS = (
-    "_typing _checks _digest _precision _gram",
-    "domains fields reference",
+    "_typing _checks _digest _precision",
+    "domains fields reference _gram",
     "nn",
     "laws samplers data",
     "conditions observations",

@@ -256,8 +256,8 @@ def _size(sampler: AbstractSampler, place: AbstractPlace) -> int:
 def _rows(problem: Problem, term: Term) -> int:
     """How many residual rows a term has."""
     nothing = lambda z: jnp.zeros(len(problem.unknowns))
-    law, key = term.law, jr.key(0)
-    return jax.eval_shape(lambda: law.rows(nothing, problem.parameters, term.chosen.init(law.place, key).points)).size
+    law, key, parameters = term.law, jr.key(0), problem.bare().parameters
+    return jax.eval_shape(lambda: law.rows(nothing, parameters, term.chosen.init(law.place, key).points)).size
 
 
 def _even(problem: Problem) -> Problem:

@@ -143,7 +143,7 @@ class Problem(eqx.Module):
     def bare(self) -> "Problem":
         """The problem without what training never looks at, in the current precision: all that compiled code sees."""
         precision = jnp.result_type(float)
-        cast = lambda leaf: leaf.astype(precision) if eqx.is_inexact_array(leaf) else leaf
+        cast = lambda leaf: jnp.asarray(leaf, precision) if eqx.is_inexact_array(leaf) else leaf
         return jax.tree.map(cast, self._with(reference=None, recipe=None))
 
     def without_reference(self) -> "Problem":
@@ -258,8 +258,7 @@ def _split_parameters(parameters: dict[str, Any]) -> tuple[dict[str, Scalar], di
         if isinstance(value, tuple | list) or np.ndim(value) == 1:
             ranges[name] = _checks.interval("Problem.parameters", name, value)
         else:
-            # In double precision, whatever JAX is set to: `bare` casts them to what a run uses.
-            fixed[name] = np.asarray(_checks.number("Problem.parameters", name, value), float)
+            fixed[name] = jnp.asarray(_checks.number("Problem.parameters", name, value))
     return fixed, ranges
 
 

@@ -32,7 +32,9 @@ SAVE_EVERY = 20.0  # seconds between two checkpoints
 MANY_WEIGHTS = 1_000_000
 
 # Made once: every optax object compiles anew.
-_SOAP = soap(optax.exponential_decay(3e-3, transition_steps=2000, decay_rate=0.85))
+_FIRST_ORDER = PrimalDual(
+    primal=soap(optax.exponential_decay(3e-3, transition_steps=2000, decay_rate=0.85)), dual=optax.adam(2e-3)
+)
 
 
 def default_method(problem: Problem, weights: int) -> PrimalDual:
@@ -42,7 +44,7 @@ def default_method(problem: Problem, weights: int) -> PrimalDual:
     plain dual ascent. A network of more than a million weights gets SOAP, whose step costs what a gradient costs.
     """
     if weights > MANY_WEIGHTS:
-        return PrimalDual(primal=_SOAP, dual=optax.adam(2e-3))
+        return _FIRST_ORDER
     primal = GaussNewton()
     worst_case, average = primal.samplers(problem)
     dual = DualAscent(0.3, clip=1.0, cap=2.0)
