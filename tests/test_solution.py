@@ -174,6 +174,7 @@ def test_check_says_what_multipliers_mean(tolerance, price, words):
     assert words in report["law"].verdict
     assert words in str(report)
     weighted = held(quadratic(tolerance), zero, {"law": jnp.asarray(price)}, scl.Penalty(optax.sgd(1.0)))
+    weighted.unpriced = ("law",)
     assert "prices nothing" in weighted.check(points=2000)["law"].verdict
 
 
