@@ -133,7 +133,7 @@ def figure():
             found = stored(name, method)
             for k, one in enumerate(found["per_seed"] if found else ()):
                 times, errors = ([point[key] for point in one["curve"]] for key in ("seconds", "relative_l2"))
-                axis.loglog(times, errors, color=colour, lw=1.4, alpha=0.8, label=method if k == 0 else None)
+                axis.semilogy(times, errors, color=colour, lw=1.4, alpha=0.8, label=method if k == 0 else None)
         axis.set_title(name.replace("_", " "), fontsize=9)
         axis.tick_params(labelsize=7, which="both")
         for side in ("top", "right"):
