@@ -4,6 +4,7 @@ import json
 import sys
 
 import numpy as np
+import optax
 import pytest
 from typer.testing import CliRunner
 
@@ -17,6 +18,15 @@ def sclax(tmp_path, monkeypatch):
     return lambda *words: CliRunner().invoke(cli.app, list(words))
 
 
+@pytest.fixture
+def quick(monkeypatch):
+    """The command with a cheap method, where it is not the method that is tested."""
+    method = scl.PrimalDual(primal=optax.adam(1e-3), dual=scl.DualAscent(1e-3))
+    monkeypatch.setitem(
+        scl.zoo.ROWS, "scl", lambda entry, **arguments: scl.zoo.Row(entry.build(**arguments), None, method)
+    )
+
+
 def test_list_shows_the_equations(sclax):
     shown = sclax("list").stdout
     assert "convection" in shown
@@ -24,13 +34,13 @@ def test_list_shows_the_equations(sclax):
 
 
 def test_json_is_one_object_with_the_promised_keys(sclax, tmp_path):
-    result = sclax("solve", "convection", "--set", "beta=2", "--steps", "100", "--out", "run", "--json")
+    result = sclax("solve", "convection", "--set", "beta=2", "--steps", "20", "--out", "run", "--json")
     assert result.exit_code == 0
     found = json.loads(result.stdout)
     wanted = {"relative_l2", "sup_residual", "multipliers", "violations", "seconds", "operator_evaluations", "result"}
     assert wanted <= set(found)
     assert found["result"] == "steps_done"
-    assert found["operator_evaluations"] == 100 * 2000
+    assert found["operator_evaluations"] >= 1000 * 256 + 20 * 300  # warm-up and steps; line searches add to it
     assert found["multipliers"].keys() == found["violations"].keys() == {"pde"}
     assert found["sup_residual"]["pde"] > 0
     assert json.loads((tmp_path / "run" / "record.json").read_text()) == found
@@ -39,24 +49,24 @@ def test_json_is_one_object_with_the_promised_keys(sclax, tmp_path):
     assert solution.parameters == {"beta": 2.0}
     names = {p.name for p in (tmp_path / "run").iterdir()}
     assert {"solution.png", "history.png", "samples.png", "history.npz", "checkpoint"} <= names
-    assert np.load(tmp_path / "run" / "history.npz", allow_pickle=False)["step"].tolist() == [100]
+    assert np.load(tmp_path / "run" / "history.npz", allow_pickle=False)["step"].tolist() == [10, 20]
 
 
-def test_a_run_resumes_where_it_stopped(sclax):
+def test_a_run_resumes_where_it_stopped(sclax, quick):
     base = ("solve", "convection", "--set", "beta=2", "--out", "run", "--json", "--steps")
-    assert sclax(*base, "100").exit_code == 0
-    refused = sclax(*base, "200")
+    assert sclax(*base, "10").exit_code == 0
+    refused = sclax(*base, "20")
     assert refused.exit_code == 2
     assert "--resume" in refused.stderr
-    resumed = json.loads(sclax(*base, "200", "--resume").stdout)
-    assert resumed["steps"] == 200
-    other = sclax("solve", "convection", "--set", "beta=3", "--out", "run", "--steps", "200", "--resume")
+    resumed = json.loads(sclax(*base, "20", "--resume").stdout)
+    assert resumed["steps"] == 20
+    other = sclax("solve", "convection", "--set", "beta=3", "--out", "run", "--steps", "20", "--resume")
     assert other.exit_code == 2
     assert "another run" in other.stderr
 
 
-def test_seeds_are_reported_one_by_one(sclax):
-    found = json.loads(sclax("solve", "convection", "--steps", "100", "--seeds", "2", "--json").stdout)
+def test_seeds_are_reported_one_by_one(sclax, quick):
+    found = json.loads(sclax("solve", "convection", "--steps", "10", "--seeds", "2", "--json").stdout)
     assert sorted(r["seed"] for r in found["per_seed"]) == [0, 1]
     assert found["relative_l2"] == found["per_seed"][0]["relative_l2"]
 
@@ -67,8 +77,8 @@ def test_the_rows_of_the_paper_run(sclax, method, evaluations):
     assert found["operator_evaluations"] == 2 * evaluations
 
 
-def test_a_family_is_a_range(sclax, tmp_path):
-    result = sclax("solve", "convection", "--set", "beta=1:3", "--steps", "100", "--out", "family")
+def test_a_family_is_a_range(sclax, quick, tmp_path):
+    result = sclax("solve", "convection", "--set", "beta=1:3", "--steps", "10", "--out", "family")
     assert result.exit_code == 0
     assert scl.load(tmp_path / "family" / "solution.scl").problem.domain.names == ("x", "t", "beta")
 
@@ -100,7 +110,7 @@ def test_messages_keep_their_brackets_and_files_are_no_directories(sclax, tmp_pa
     assert "'file[data]' is a file" in " ".join(result.stderr.split())
 
 
-def test_a_missing_extra_is_named_and_loses_nothing(sclax, tmp_path, monkeypatch):
+def test_a_missing_extra_is_named_and_loses_nothing(sclax, quick, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "exponax", None)
     result = sclax("solve", "kdv", "--set", "delta=0.003", "--steps", "2", "--out", "run", "--json")
     assert result.exit_code == 0

@@ -146,7 +146,7 @@ def test_a_stalled_run_starts_again_from_other_weights(capsys):
         seed for seed in range(20) if not bool(jax.random.uniform(jax.random.split(jax.random.key(seed), 3)[0]) < 0.5)
     )
     problem = scl.Problem(small.unit(), objective=scl.average(lambda u: u - 1))
-    solution = scl.solve(problem, build, METHOD, seed=dead, seconds=40.0, progress=True)
+    solution = scl.solve(problem, build, METHOD, seed=dead, seconds=20.0, progress=True)
     assert "starting again" in capsys.readouterr().err
     assert solution(x=0.5) == pytest.approx(1.0, abs=1e-3)
 

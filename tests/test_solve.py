@@ -236,6 +236,7 @@ def test_history_has_a_row_for_each_chunk():
         assert history[name].shape == (4,)
     assert np.all(np.diff(history["evaluations"]) > 0)
     assert history["snapshot.pde"].shape == (3, 20, 2)
+    assert history["snapshot_weights.pde"].shape == (3, 20)
     assert list(history["snapshot_step"]) == [100, 200, 400]
 
 

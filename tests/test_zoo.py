@@ -12,7 +12,7 @@ import sclax as scl
 from sclax.problem import Recipe
 
 CLOSED = {
-    "convection": lambda z: jnp.sin(z[0] - 10 * z[1]),
+    "convection": lambda z: jnp.sin(z[0] - 30 * z[1]),
     "helmholtz": lambda z: jnp.sin(2 * jnp.pi * z[0]) * jnp.sin(3 * jnp.pi * z[1]),
     "wave": lambda z: scl.reference.wave(2.0)(z[0], z[1]),
     "heat": lambda z: scl.reference.heat(0.1)(z[0], z[1]),

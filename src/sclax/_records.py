@@ -9,13 +9,14 @@ from .problem import Problem
 
 
 class Summary(NamedTuple):
-    """A chunk of iterations in numbers: means over its steps, multipliers at its end."""
+    """A chunk of iterations in numbers: means over its steps, multipliers and weights of points at its end."""
 
     objective: Any
     values: dict[str, Any]
     multipliers: dict[str, Any]
     acceptance: tuple[Any, ...]
     sample_size: tuple[Any, ...]
+    weights: tuple[Any, ...]
     evaluations: Any
     finite: Any
 
@@ -54,9 +55,9 @@ class Records:
         if count & (count - 1) == 0 and self.worst:
             rows.setdefault("snapshot_step", []).append(np.asarray(step))
             for i in self.worst:
-                rows.setdefault(f"snapshot.{self._problem.terms[i].name}", []).append(
-                    np.asarray(state.samplers[i].points)
-                )
+                name = self._problem.terms[i].name
+                rows.setdefault(f"snapshot.{name}", []).append(np.asarray(state.samplers[i].points))
+                rows.setdefault(f"snapshot_weights.{name}", []).append(np.asarray(summary.weights[i]))
         for name, value in new.items():
             rows.setdefault(name, []).append(np.asarray(value))
 

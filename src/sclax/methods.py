@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import jax.random as jr
 
 from . import _checks, dual
-from ._typing import Array, Float, Int, Key, Model, PyTree, Scalar
+from ._typing import Array, Float, Int, Key, Losses, Model, PyTree, Scalar
 from .dual import AbstractDual, DualAscent, as_duals
 from .primal import GENTLE, AbstractPrimal, Prices, as_primal
 from .problem import Evaluation, Multipliers, Problem
@@ -44,6 +44,7 @@ class Info(NamedTuple):
     multipliers: Multipliers
     acceptance: tuple[Scalar, ...]
     sample_size: tuple[Scalar, ...]
+    weights: tuple[Losses, ...]  # of the points of each term
     evaluations: Int[Array, ""]
     finite: Array
 
@@ -139,6 +140,7 @@ def _iterate(
         sample_size=tuple(
             t.chosen.effective(t.density(r.losses)) for t, r in zip(terms, evaluation.terms, strict=True)
         ),
+        weights=tuple(r.weights for r in evaluation.terms),
         evaluations=evaluations,
         finite=_finite((evaluation.objective, evaluation.values, eqx.filter(model, eqx.is_inexact_array))),
     )

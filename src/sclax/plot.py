@@ -168,29 +168,35 @@ def history(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = N
 
 
 def samples(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = None) -> Figure | None:
-    """The points of ψ_α at up to four stages of training, of the first worst case on the interior; None without one."""
+    """The points of ψ_α at up to four stages of training, of the first worst case on the interior; None without one.
+
+    A sampler that weighs its points instead of moving them shows its weights as areas.
+    """
     names = problem.domain.names
     worst = [
         t for t in problem.terms if t.worst and t.law.place.chart.names == names and f"snapshot.{t.name}" in history
     ]
     if not worst:
         return None
-    clouds, steps = history[f"snapshot.{worst[0].name}"], history["snapshot_step"]
+    name, steps = worst[0].name, history["snapshot_step"]
+    clouds, weights = history[f"snapshot.{name}"], history[f"snapshot_weights.{name}"]
     stages = np.unique(np.linspace(0, len(steps) - 1, min(4, len(steps))).round().astype(int))
     shown = _shown(problem)
     figure, plots = _figure(len(stages), width=2.4, height=2.5)
     for axis, stage in zip(plots, stages, strict=True):
-        columns = [clouds[stage][:, names.index(name)] for name in shown]
+        columns = [clouds[stage][:, names.index(each)] for each in shown]
+        share = weights[stage] / np.mean(weights[stage])
         if len(shown) == 1:
-            axis.hist(columns[0], bins=40, color=SECOND)
+            axis.hist(columns[0], bins=40, weights=share, color=SECOND)
         else:
-            axis.plot(*columns, ".", ms=2.2, mew=0, color=ACCENT, alpha=0.6)
+            axis.scatter(*columns, s=4 * share, linewidths=0, color=ACCENT, alpha=0.6)
             axis.set_ylabel(_label(shown[1]), fontsize=10)
             axis.set_ylim(*_ends(problem, shown[1]))
         axis.set_xlim(*_ends(problem, shown[0]))
         axis.set_xlabel(_label(shown[0]), fontsize=10)
         axis.set_title(f"step {int(steps[stage])}", fontsize=10, color=INK)
-    figure.suptitle(f"worst-case points of {worst[0].name}", fontsize=10, color=INK)
+    weighed = "" if np.allclose(weights, weights[..., :1]) else ", areas as their weights"
+    figure.suptitle(f"worst-case points of {name}{weighed}", fontsize=10, color=INK)
     return _finish(figure, path)
 
 

@@ -67,13 +67,14 @@ def _run(
         return eqx.filter(state, eqx.is_array), info
 
     arrays, infos = jax.lax.scan(body, arrays, start + jnp.arange(length))
-    mean = lambda leaf: jnp.mean(leaf, axis=0)
+    mean, last = lambda leaf: jnp.mean(leaf, axis=0), lambda leaf: leaf[-1]
     summary = Summary(
         objective=mean(infos.objective),
         values=jax.tree.map(mean, infos.values),
-        multipliers=jax.tree.map(lambda leaf: leaf[-1], infos.multipliers),
+        multipliers=jax.tree.map(last, infos.multipliers),
         acceptance=jax.tree.map(mean, infos.acceptance),
         sample_size=jax.tree.map(mean, infos.sample_size),
+        weights=jax.tree.map(last, infos.weights),
         evaluations=jnp.sum(infos.evaluations),
         finite=jnp.all(infos.finite),
     )
