@@ -77,9 +77,19 @@ def test_the_rows_of_the_paper_run(sclax, method, evaluations):
     assert found["operator_evaluations"] == 2 * evaluations
 
 
+def test_a_pinn_solves_a_family_on_a_grid(sclax):
+    words = ("solve", "convection", "--set", "beta=1:30", "--method", "pinn", "--at", "beta=1,30", "--steps", "2")
+    assert json.loads(sclax(*words, "--json").stdout)["operator_evaluations"] == 2 * 2 * 1000
+
+
 def test_a_family_is_a_range(sclax, quick, tmp_path):
     result = sclax("solve", "convection", "--set", "beta=1:3", "--steps", "10", "--out", "family")
     assert result.exit_code == 0
+    assert "over the family: median" in result.stdout
+    assert {"family.png", "marginals.png"} <= {p.name for p in (tmp_path / "family").iterdir()}
+    found = json.loads((tmp_path / "family" / "record.json").read_text())
+    assert found["relative_l2_median"] <= found["relative_l2_worst"]
+    assert 1 <= found["worst_parameters"]["beta"] <= 3
     assert scl.load(tmp_path / "family" / "solution.scl").problem.domain.names == ("x", "t", "beta")
 
 
@@ -93,6 +103,9 @@ def test_a_family_is_a_range(sclax, quick, tmp_path):
         (("solve", "convection", "--set", "betta=1"), "Did you mean `beta`"),
         (("solve", "convection", "--steps", "0"), "`steps`"),
         (("solve", "convection", "--resume"), "--out"),
+        (("solve", "convection", "--set", "beta=1:3", "--method", "pinn", "--at", "beta=fast"), "beta=1,10,20,30"),
+        (("solve", "convection", "--set", "beta=1:3", "--method", "pinn", "--at", "beta=1,9"), "[1.0, 3.0]"),
+        (("solve", "convection", "--set", "beta=1:3", "--at", "beta=1,2"), "--method pinn"),
         (("solve", "convection", "--set", "beta=nan"), "finite"),
     ],
 )

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+import xarray as xr
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
@@ -65,6 +66,18 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
     return found
 
 
+def _values(pairs: list[str]) -> dict[str, tuple[float, ...]] | None:
+    """`beta=1,10,20,30` as values of a parameter."""
+    found: dict[str, tuple[float, ...]] = {}
+    for pair in pairs:
+        name, _, text = pair.partition("=")
+        try:
+            found[name.strip()] = tuple(float(part) for part in text.split(","))
+        except ValueError:
+            raise ValueError(f"--at {pair!r}: write NAME=NUMBER,NUMBER,…, for example beta=1,10,20,30.") from None
+    return found or None
+
+
 def versions() -> dict[str, str]:
     """What ran: for records that can be compared later."""
     packages = ("sclax", "jax", "equinox", "optax", "numpy")
@@ -74,8 +87,10 @@ def versions() -> dict[str, str]:
 def record(solution: Solution, points: int) -> dict[str, Any]:
     """A run in numbers, as the command's JSON has it. What does not exist or is not finite is null."""
     report = solution.check(points=points)
+    errors = solution.error_map(progress=False)
     return {
-        "relative_l2": _number(solution.error()),
+        "relative_l2": None if errors is None else _number(float(errors.mean())),
+        **_spread(errors),
         "sup_residual": {name: _number(value) for name, value in report.sup_residual.items()},
         "multipliers": {name: _plain(value) for name, value in solution.multipliers.items()},
         "violations": {f.name: _number(f.violation) for f in report.findings if f.violation is not None},
@@ -86,6 +101,18 @@ def record(solution: Solution, points: int) -> dict[str, Any]:
         "operator_evaluations": solution.operator_evaluations,
         "result": result_name(solution.result),
         "seed": solution.seed,
+    }
+
+
+def _spread(errors: xr.DataArray | None) -> dict[str, Any]:
+    """Median and worst error over the parameters of a family, and where the worst is."""
+    if errors is None or not errors.dims:
+        return {}
+    worst = errors.isel(errors.argmax(...))
+    return {
+        "relative_l2_median": _number(float(errors.median())),
+        "relative_l2_worst": _number(float(worst)),
+        "worst_parameters": {str(name): float(worst.coords[name]) for name in errors.dims},
     }
 
 
@@ -113,6 +140,9 @@ def solve_problem(
     name: Annotated[str, typer.Argument(help="A problem; `sclax list` shows them.")],
     sets: Annotated[list[str] | None, typer.Option("--set", help="beta=50, or beta=1:30 for a family.")] = None,
     method: Annotated[Method, typer.Option(help="The default, a baseline, or the paper's exact mode.")] = Method.scl,
+    at: Annotated[
+        list[str] | None, typer.Option(help="Values of a family's parameter for --method pinn: beta=1,10,20,30.")
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="Stop after so many steps.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
     seed: Annotated[int, typer.Option(help="Of the weights and all draws.")] = 0,
@@ -131,7 +161,10 @@ def solve_problem(
                 raise ValueError(
                     f"--set {argument}: {name} has {_checks.listed(known)}." + _checks.nearest(argument, known)
                 )
-        row = zoo.ROWS[method.value](entry, **arguments)
+        values = _values(at or [])
+        if values and method is not Method.pinn:
+            raise ValueError(f"--at gives the grid of --method pinn; --method {method.value} ranges over the family.")
+        row = zoo.ROWS[method.value](entry, **({"at": values} if values else {}), **arguments)
         if resume and out is None:
             raise ValueError("--resume needs --out DIR, the directory of the run to go on with.")
         directory = _directory(out, name, arguments, method, seed, resume)
@@ -155,12 +188,12 @@ def solve_problem(
     solutions = found if isinstance(found, list) else [found]
     solutions[0].save(directory / "solution.scl")
     try:
-        solutions[0].error()
+        records = [record(s, 100_000) for s in solutions]
     except ImportError as error:  # what was learned counts, with or without a reference to compare with
         console.print(f"no error is given: {error}", highlight=False, markup=False)
         for solution in solutions:
             solution.problem = solution.problem.without_reference()
-    records = [record(s, 100_000) for s in solutions]
+        records = [record(s, 100_000) for s in solutions]
     best = solutions[0]
     about = {
         "problem": name,
@@ -204,6 +237,9 @@ def _write(directory: Path, solution: Solution, about: dict[str, Any]) -> None:
     solution.plot(directory / "solution.png")
     solution.plot_history(directory / "history.png")
     solution.plot_samples(directory / "samples.png")
+    if 0 < len(solution.problem.domain.parameters) <= 2:
+        solution.plot_family(directory / "family.png")
+        solution.plot_marginals(directory / "marginals.png")
 
 
 def _summary(console: Console, best: Solution, records: list[dict[str, Any]], directory: Path) -> None:
@@ -225,6 +261,14 @@ def _summary(console: Console, best: Solution, records: list[dict[str, Any]], di
                 f"{r['seconds']:.1f}" if i == 0 else "",
             )
     console.print(table)
+    for r in records:
+        if "relative_l2_worst" in r:
+            where = ", ".join(f"{name} = {value:.4g}" for name, value in r["worst_parameters"].items())
+            console.print(
+                f"seed {r['seed']}, over the family: median {show(r['relative_l2_median'])}, "
+                f"worst {show(r['relative_l2_worst'])} at {where}",
+                highlight=False,
+            )
     console.print(RESULTS[best.result], highlight=False, style="dim")
     console.print(
         f"written to {directory}: solution.scl, record.json, history.npz, and figures", highlight=False, markup=False

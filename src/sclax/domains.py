@@ -146,6 +146,11 @@ class Box(AbstractPlace):
         """Names of the coordinates that are neither time nor a parameter."""
         return tuple(name for name in self.names if name != TIME and name not in self.parameters)
 
+    def ends(self, name: str) -> tuple[float, float]:
+        """The interval of one coordinate."""
+        i = self.names.index(name)
+        return self.lower[i], self.upper[i]
+
     @property
     def lengths(self) -> np.ndarray:
         return np.asarray(self.upper) - np.asarray(self.lower)
@@ -388,6 +393,51 @@ class Pinned(AbstractPlace):
 
     def normal(self, w: Float[Array, " k"]) -> Point:
         return self._interleave(self.inner.normal(w), jnp.zeros_like(self.values))
+
+
+class Discretised(AbstractPlace):
+    """A place on which the coordinates `over` take the given `values` only, one row of them at a time, all equally
+    often. The last chart coordinate is the number of a row."""
+
+    inner: AbstractPlace
+    values: Float[Array, "m p"]
+    names: tuple[str, ...] = eqx.field(static=True)
+    over: tuple[str, ...] = eqx.field(static=True)
+
+    @property
+    def chart(self) -> Box:
+        return self.inner.chart.join({"row": (0.0, float(len(self.values)))})
+
+    @property
+    def measure(self) -> float:
+        return self.inner.measure * len(self.values)
+
+    def _pinned(self, w: Float[Array, " k"]) -> Pinned:
+        row = self.values[jnp.clip(w[-1].astype(int), 0, len(self.values) - 1)]
+        return Pinned(self.inner, row, self.names, self.over)
+
+    def embed(self, w: Float[Array, " k"]) -> Point:
+        return self._pinned(w).embed(w[:-1])
+
+    def normal(self, w: Float[Array, " k"]) -> Point:
+        return self._pinned(w).normal(w[:-1])
+
+    def _share(self, n: int) -> int:
+        return max(n // len(self.values), 1)
+
+    def _numbered(self, inner: Float[Array, "n k"]) -> Float[Array, "n l"]:
+        """A column with the numbers of the rows, each for a stretch of points."""
+        rows = jnp.repeat(jnp.arange(len(self.values)), len(inner) // len(self.values))
+        return jnp.concatenate([inner, rows[:, None].astype(inner.dtype)], axis=1)
+
+    def uniform(self, n: int, key: Key) -> Float[Array, "n k"]:
+        return self._numbered(self.inner.uniform(self._share(n) * len(self.values), key))
+
+    def sobol(self, n: int, key: Key | None = None) -> Float[Array, "n k"]:
+        return self._numbered(self.inner.sobol(self._share(n) * len(self.values), key))
+
+    def grid(self, n: int) -> Float[Array, "n k"]:
+        return self._numbered(jnp.tile(self.inner.grid(self._share(n)), (len(self.values), 1)))
 
 
 Where = AbstractPlace | Sequence[AbstractPlace] | Mapping[str, Any] | None

@@ -20,7 +20,7 @@ from .problem import Multipliers, Problem, TermValues
 from .samplers import AbstractSampler, Fixed, Grid, ImportanceWeights, MetropolisHastings, Sobol, Uniform
 
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)  # of a step, tried from the longest down
-LEAST, MOST = 0.1, 1e2  # bounds of the damping's factor; below, each step would overfit its own draw
+LEAST, MOST = 0.01, 1e2  # bounds of the damping's factor; below, each step would overfit its own draw
 PROBES = 256  # points that measure the size of a residual's gradient
 
 

@@ -3,14 +3,16 @@ norm itself where `power` is 1)."""
 
 import abc
 from collections.abc import Mapping
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from . import _checks
 from ._typing import Array, Float, Model, Scalar
-from .domains import AbstractPlace, Box, Pinned, PointSet
+from .domains import AbstractPlace, Box, Discretised, Pinned, PointSet
 from .fields import Vocabulary
 
 Parameters = Mapping[str, Scalar]
@@ -92,28 +94,56 @@ class SliceResidual(AbstractResidual):
         return (rows / jnp.sqrt(float(len(self.grid)))).ravel()
 
 
-def sliced(law: Law, domain: Box, over: tuple[str, ...], n: int) -> Law:
-    """The law whose points are the coordinates `over` alone; the others are averaged on a fixed grid of `n` points."""
+def _without(law: Law, domain: Box, over: tuple[str, ...], owner: str, argument: str) -> AbstractPlace:
+    """The law's place in the domain without the coordinates `over`, which the user named in `argument`."""
     for name in over:
         if name not in domain.names:
             raise ValueError(
-                f"worst_case: `over` names `{name}`, which is no coordinate of the domain "
+                f"{owner}: `{argument}` names `{name}`, which is no coordinate of the domain "
                 f"({_checks.listed(domain.names)})." + _checks.nearest(name, domain.names)
             )
     if isinstance(law.place, PointSet):
         raise ValueError(
-            f"worst_case: `over` cannot range over {_checks.listed(over)}: {law.name} lives on given points; "
+            f"{owner}: `{argument}` cannot range over {_checks.listed(over)}: {law.name} lives on given points; "
             "leave it out."
         )
-    if law.power == 1:
-        raise ValueError(f"worst_case: `over` averages squares, but {law.name} has a linear loss; use `power=2`.")
     rest = domain.select(name for name in domain.names if name not in over)
     try:
-        inner = law.place.within(rest)
+        return law.place.within(rest)
     except ValueError:
         raise ValueError(
-            f"worst_case: `over` cannot range over {_checks.listed(over)}, which {law.name} fixes."
+            f"{owner}: `{argument}` cannot range over {_checks.listed(over)}, which {law.name} fixes."
         ) from None
+
+
+def discretised(law: Law, domain: Box, at: Mapping[str, Any]) -> Law:
+    """The law at the values `at` of some coordinates only, all combinations of them."""
+    over = tuple(at)
+    inner = _without(law, domain, over, "average", "at")
+    place = Discretised(inner, combinations(domain, at), domain.names, over)
+    return Law(law.residual, place, law.name, law.order, law.power, law.inner)
+
+
+def combinations(domain: Box, at: Mapping[str, Any]) -> Float[Array, "m p"]:
+    """All combinations of given values of coordinates, one a row; values outside the domain are refused."""
+    columns = []
+    for name, given in at.items():
+        values = np.atleast_1d(_checks.finite_array("average", f"at[{name!r}]", given))
+        if name in domain.names:
+            low, high = domain.ends(name)
+            if values.ndim != 1 or not values.size or values.min() < low or values.max() > high:
+                raise ValueError(
+                    f"average: `at` must give `{name}` values in [{low}, {high}], got {np.array2string(values)}."
+                )
+        columns.append(values)
+    return jnp.asarray(np.stack([m.ravel() for m in np.meshgrid(*columns, indexing="ij")], axis=-1))
+
+
+def sliced(law: Law, domain: Box, over: tuple[str, ...], n: int) -> Law:
+    """The law whose points are the coordinates `over` alone; the others are averaged on a fixed grid of `n` points."""
+    inner = _without(law, domain, over, "worst_case", "over")
+    if law.power == 1:
+        raise ValueError(f"worst_case: `over` averages squares, but {law.name} has a linear loss; use `power=2`.")
     grid = inner.grid(n)
     residual = SliceResidual(law.residual, inner, grid, domain.names, over)
     return Law(residual, domain.select(over), law.name, law.order, law.power, len(grid))

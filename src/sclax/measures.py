@@ -16,7 +16,7 @@ from ._typing import Array, Float, Losses
 from .conditions import as_condition
 from .domains import Box, PointSet, columns
 from .fields import Vocabulary
-from .laws import AbstractCondition, Law, sliced
+from .laws import AbstractCondition, Law, discretised, sliced
 from .observations import Observations
 from .samplers import AbstractSampler, Fixed, Grid, ImportanceWeights, MetropolisHastings, PersistentChains
 
@@ -134,9 +134,12 @@ class Average(AbstractMeasure):
     condition: AbstractCondition
     n: int | None = eqx.field(static=True)
     points: Any
+    at: dict[str, Any] | None = None
 
     def term(self, scale: float, owner: str | None, vocabulary: Vocabulary, domain: Box) -> Term:
         law = self.condition.bind(vocabulary, domain)
+        if self.at is not None:
+            law = discretised(law, domain, self.at)
         points, chart = self.points, law.place.chart
         sampler: AbstractSampler | None = None
         if isinstance(points, AbstractSampler):
@@ -164,11 +167,12 @@ class WorstCase(AbstractMeasure):
     sampler: AbstractSampler | None
     alpha: float = eqx.field(static=True)
     over: tuple[str, ...] | None = eqx.field(static=True)
+    grid: int = eqx.field(static=True, default=256)
 
     def term(self, scale: float, owner: str | None, vocabulary: Vocabulary, domain: Box) -> Term:
         law = self.condition.bind(vocabulary, domain)
         if self.over is not None:
-            law = sliced(law, domain, self.over, 256)
+            law = sliced(law, domain, self.over, self.grid)
         sampler = self.sampler
         if isinstance(law.place, PointSet):
             # Finitely many points: ψ_α is known exactly.
@@ -240,7 +244,7 @@ def _chart_points(law: Law, points: Any, domain: Box) -> AbstractSampler:
     return Fixed(jnp.asarray(array))
 
 
-def average(residual: Any, n: int | None = None, points: Any = None) -> Average:
+def average(residual: Any, n: int | None = None, points: Any = None, at: Mapping[str, Any] | None = None) -> Average:
     """The mean of a residual's losses:  E_z[ℓ(z)].
 
     **Arguments:**
@@ -248,13 +252,17 @@ def average(residual: Any, n: int | None = None, points: Any = None) -> Average:
     - `residual`: a function by argument name (on the interior), or a condition.
     - `n`: how many points, a total that several faces share by their measure.
     - `points`: `Grid()`, `Uniform()`, `Sobol()`, an array of points or a dict by name; left open, the method chooses.
+    - `at`: values of parameters at which alone the residual is averaged, all combinations, in place of their ranges:
+      how a PINN discretises a family.
 
     !!! example
-        `average(Initial(lambda x: jnp.sin(x)), n=256)`
+        `average(Initial(lambda x: jnp.sin(x)), n=256)`; `average(transport, n=4000, at={"beta": [1, 10, 20, 30]})`
     """
     if n is not None:
         n = _checks.count("average", "n", n)
-    return Average(as_condition("average", residual), n, points)
+    if at is not None and points is not None and not isinstance(points, AbstractSampler):
+        raise ValueError("average: `at` chooses values of parameters, and `points` all coordinates: give one of them.")
+    return Average(as_condition("average", residual), n, points, None if at is None else dict(at))
 
 
 def worst_case(
@@ -263,6 +271,7 @@ def worst_case(
     sampler: AbstractSampler | None = None,
     alpha: float = 0.0,
     over: Iterable[str] | str | None = None,
+    grid: int = 256,
 ) -> WorstCase:
     """The worst case of a residual's losses:  E_{z~ψ_α}[ℓ(z)]  with  ψ_α ∝ [ℓ − α max ℓ]₊.
 
@@ -271,7 +280,8 @@ def worst_case(
     - `residual`: a function by argument name (on the interior), or a condition (on its faces).
     - `sampler`: how ψ_α is sampled; left open, the method chooses. `n`: how many points of it each pass uses.
     - `alpha`: in [0, 1), a fraction of the largest current loss; 0 samples in proportion to the loss.
-    - `over`: coordinates to range over, for example `("beta",)`; the others are averaged on a fixed grid.
+    - `over`: coordinates to range over, for example `("beta",)`; the others are averaged on a fixed grid of at most
+      `grid` points.
 
     !!! example
         `worst_case(lambda u_t, u_x, beta: u_t + beta * u_x) <= 1e-3`
@@ -285,7 +295,8 @@ def worst_case(
         raise ValueError(f"worst_case: `alpha` must be in [0, 1), got {alpha}.")
     if over is not None:
         over = (over,) if isinstance(over, str) else tuple(over)
-    return WorstCase(as_condition("worst_case", residual), n, sampler, alpha, over)
+    grid = _checks.count("worst_case", "grid", grid)
+    return WorstCase(as_condition("worst_case", residual), n, sampler, alpha, over, grid)
 
 
 def each(observations: Any, loss: MeanSquare | RelativeL2 | None = None) -> Each:

@@ -3,10 +3,13 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+import xarray as xr
+from matplotlib import colormaps
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from . import _checks, report
@@ -18,10 +21,21 @@ INK, ACCENT, SECOND = "#1b2a41", "#c8553d", "#3b7ea1"
 COLOURS = (SECOND, ACCENT, "#588157", "#8d6a9f", "#d9a441", INK)
 STYLE = {"labelsize": 9, "width": 0.6, "length": 3}
 
+RAMP = colormaps["viridis_r"]
+
+
+class Cloud(NamedTuple):
+    """Points of ψ_α at one stage of training, with weights whose mean is 1."""
+
+    step: int
+    points: np.ndarray
+    weights: np.ndarray
+
+
 Path_ = str | os.PathLike[str] | None
 
 
-def _figure(columns: int, rows: int = 1, width: float = 3.1, height: float = 2.7) -> tuple[Figure, np.ndarray]:
+def subplots(columns: int, rows: int = 1, width: float = 3.1, height: float = 2.7) -> tuple[Figure, np.ndarray]:
     # A Figure of its own, without pyplot: no window, no global state, and it still shows in notebooks.
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
     axes = np.atleast_1d(figure.subplots(rows, columns)).ravel()
@@ -32,14 +46,14 @@ def _figure(columns: int, rows: int = 1, width: float = 3.1, height: float = 2.7
     return figure, axes
 
 
-def _finish(figure: Figure, path: Path_) -> Figure:
+def finish(figure: Figure, path: Path_) -> Figure:
     if path is not None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=180, facecolor="white")
     return figure
 
 
-def _label(name: str) -> str:
+def label(name: str) -> str:
     greek = {"alpha", "beta", "gamma", "lambda", "mu", "nu", "omega", "phi", "psi", "rho", "sigma", "tau", "theta"}
     return f"$\\{name}$" if name in greek else f"${name}$" if len(name) == 1 else name
 
@@ -107,28 +121,28 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
     elif truth is not None:
         true = [truth[u].transpose(*(n for n in names if n in shown)).values.ravel() for u in problem.unknowns]
     for u, name in enumerate(problem.unknowns):
-        panels.append((f"{_label(name)}", field(found[:, u]), "solution"))
+        panels.append((f"{label(name)}", field(found[:, u]), "solution"))
         if true is not None:
-            panels.append((f"error of {_label(name)}", field(found[:, u]) - field(true[u]), "signed"))
+            panels.append((f"error of {label(name)}", field(found[:, u]) - field(true[u]), "signed"))
     for term in problem.terms:
         if isinstance(term.law.place, Box) and term.law.place.names == names:
             height = report.residual_size(term, report.losses(problem, model, term, points))
             panels.append((f"|residual| of {term.name}", field(height), "size"))
     # At most four side by side, which still fit a page.
     columns = len(panels) if len(panels) <= 4 else -(-len(panels) // 2) if len(panels) <= 8 else 4
-    figure, plots = _figure(columns, -(-len(panels) // columns))
+    figure, plots = subplots(columns, -(-len(panels) // columns))
     for spare in plots[len(panels) :]:
         spare.set_visible(False)
     if fixed:
-        text = ", ".join(f"{_label(n)} = {axes[n][0]:.4g}" for n in fixed)
+        text = ", ".join(f"{label(n)} = {axes[n][0]:.4g}" for n in fixed)
         figure.suptitle(text, fontsize=10, color=INK)
     for axis, (title, values, kind) in zip(plots, panels, strict=False):
-        axis.set_xlabel(_label(shown[0]), fontsize=10)
+        axis.set_xlabel(label(shown[0]), fontsize=10)
         if len(shown) == 1:
             axis.plot(axes[shown[0]], values, color=SECOND, lw=1.4)
             axis.set_title(title, fontsize=10, color=INK)
             continue
-        axis.set_ylabel(_label(shown[1]), fontsize=10)
+        axis.set_ylabel(label(shown[1]), fontsize=10)
         limit = float(np.max(np.abs(values))) or 1.0
         look: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
         if kind == "size":
@@ -136,12 +150,12 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
         elif kind == "solution" and float(values.min()) >= 0:
             look = {"cmap": "viridis"}
         _image(figure, axis, axes[shown[0]], axes[shown[1]], values, title, **look)
-    return _finish(figure, path)
+    return finish(figure, path)
 
 
 def history(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = None) -> Figure:
     """Objective and constraint values with their tolerances, and multipliers, over the steps of training."""
-    figure, (left, right) = _figure(2, width=4.2, height=3.0)
+    figure, (left, right) = subplots(2, width=4.2, height=3.0)
     steps = history["step"]
     if np.any(history["objective"] > 0):
         left.semilogy(steps, history["objective"], color=INK, lw=1.3, label="objective")
@@ -164,7 +178,19 @@ def history(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = N
         axis.set_xlabel("step", fontsize=10)
         if axis.get_legend_handles_labels()[0]:
             axis.legend(frameon=False, fontsize=9)
-    return _finish(figure, path)
+    return finish(figure, path)
+
+
+def _clouds(problem: Problem, history: Mapping[str, np.ndarray]) -> tuple[str, list[Cloud]] | None:
+    """The first worst case on the interior, and its points at up to four stages of training; None without one."""
+    names = problem.domain.names
+    for term in problem.terms:
+        if term.worst and term.law.place.chart.names == names and f"snapshot.{term.name}" in history:
+            steps = history["snapshot_step"]
+            points, weights = history[f"snapshot.{term.name}"], history[f"snapshot_weights.{term.name}"]
+            stages = np.unique(np.linspace(0, len(steps) - 1, min(4, len(steps))).round().astype(int))
+            return term.name, [Cloud(int(steps[i]), points[i], weights[i] / np.mean(weights[i])) for i in stages]
+    return None
 
 
 def samples(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = None) -> Figure | None:
@@ -172,34 +198,82 @@ def samples(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = N
 
     A sampler that weighs its points instead of moving them shows its weights as areas.
     """
-    names = problem.domain.names
-    worst = [
-        t for t in problem.terms if t.worst and t.law.place.chart.names == names and f"snapshot.{t.name}" in history
-    ]
-    if not worst:
+    found = _clouds(problem, history)
+    if found is None:
         return None
-    name, steps = worst[0].name, history["snapshot_step"]
-    clouds, weights = history[f"snapshot.{name}"], history[f"snapshot_weights.{name}"]
-    stages = np.unique(np.linspace(0, len(steps) - 1, min(4, len(steps))).round().astype(int))
+    name, clouds = found
     shown = _shown(problem)
-    figure, plots = _figure(len(stages), width=2.4, height=2.5)
-    for axis, stage in zip(plots, stages, strict=True):
-        columns = [clouds[stage][:, names.index(each)] for each in shown]
-        share = weights[stage] / np.mean(weights[stage])
+    figure, plots = subplots(len(clouds), width=2.4, height=2.5)
+    for axis, cloud in zip(plots, clouds, strict=True):
+        columns = [cloud.points[:, problem.domain.names.index(each)] for each in shown]
         if len(shown) == 1:
-            axis.hist(columns[0], bins=40, weights=share, color=SECOND)
+            axis.hist(columns[0], bins=40, weights=cloud.weights, color=SECOND)
         else:
-            axis.scatter(*columns, s=4 * share, linewidths=0, color=ACCENT, alpha=0.6)
-            axis.set_ylabel(_label(shown[1]), fontsize=10)
-            axis.set_ylim(*_ends(problem, shown[1]))
-        axis.set_xlim(*_ends(problem, shown[0]))
-        axis.set_xlabel(_label(shown[0]), fontsize=10)
-        axis.set_title(f"step {int(steps[stage])}", fontsize=10, color=INK)
-    weighed = "" if np.allclose(weights, weights[..., :1]) else ", areas as their weights"
+            axis.scatter(*columns, s=4 * cloud.weights, linewidths=0, color=ACCENT, alpha=0.6)
+            axis.set_ylabel(label(shown[1]), fontsize=10)
+            axis.set_ylim(*problem.domain.ends(shown[1]))
+        axis.set_xlim(*problem.domain.ends(shown[0]))
+        axis.set_xlabel(label(shown[0]), fontsize=10)
+        axis.set_title(f"step {cloud.step}", fontsize=10, color=INK)
+    weighed = "" if all(np.allclose(cloud.weights, 1.0) for cloud in clouds) else ", areas as their weights"
     figure.suptitle(f"worst-case points of {name}{weighed}", fontsize=10, color=INK)
-    return _finish(figure, path)
+    return finish(figure, path)
 
 
-def _ends(problem: Problem, name: str) -> tuple[float, float]:
-    i = problem.domain.names.index(name)
-    return problem.domain.lower[i], problem.domain.upper[i]
+def marginals(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = None) -> Figure | None:
+    """The density of ψ_α along each coordinate, at up to four stages of training; None without a worst case."""
+    found = _clouds(problem, history)
+    if found is None:
+        return None
+    name, clouds = found
+    names = problem.domain.names
+    figure, plots = subplots(len(names), width=2.6, height=2.6)
+    shades = [RAMP(0.15 + 0.75 * i / max(len(clouds) - 1, 1)) for i in range(len(clouds))]
+    for i, (axis, coordinate) in enumerate(zip(plots, names, strict=True)):
+        low, high = problem.domain.ends(coordinate)
+        # As many bins as the points can fill.
+        bins = np.linspace(low, high, int(np.clip(np.sqrt(len(clouds[0].points)) / 1.5, 8, 30)) + 1)
+        for shade, cloud in zip(shades, clouds, strict=True):
+            height, _ = np.histogram(cloud.points[:, i], bins, weights=cloud.weights, density=True)
+            axis.stairs(height * (high - low), bins, color=shade, lw=1.3, label=f"step {cloud.step}")
+        axis.axhline(1.0, color=INK, lw=0.6, ls=":")
+        axis.set_xlim(low, high)
+        axis.set_ylim(bottom=0)
+        axis.set_xlabel(label(coordinate), fontsize=10)
+    plots[0].set_ylabel("density over uniform", fontsize=10)
+    plots[-1].legend(frameon=False, fontsize=8)
+    figure.suptitle(f"marginals of the worst case of {name}", fontsize=10, color=INK)
+    return finish(figure, path)
+
+
+def family(errors: xr.DataArray | None, residuals: xr.Dataset, path: Path_ = None) -> Figure:
+    """Relative error, where it is known, and root mean square of the residual over one or two parameters."""
+    panels = [("rms residual", residuals["rms"])]
+    if errors is not None:
+        panels.insert(0, ("relative $L_2$ error", errors))
+    names = [str(name) for name in residuals["rms"].dims]
+    if len(names) > 2:
+        raise ValueError(f"plot_family: a figure shows one or two parameters, the family has {_checks.listed(names)}.")
+    figure, plots = subplots(len(panels), width=3.6, height=2.9)
+    for axis, (title, values) in zip(plots, panels, strict=True):
+        axis.set_xlabel(label(names[0]), fontsize=10)
+        x = values.coords[names[0]].values
+        if len(names) == 1:
+            axis.semilogy(x, values.values, color=SECOND, lw=1.4)
+            axis.set_title(title, fontsize=10, color=INK)
+            continue
+        axis.set_ylabel(label(names[1]), fontsize=10)
+        error_image(figure, axis, values, title)
+    return finish(figure, path)
+
+
+def error_image(figure: Figure, axis: Any, values: xr.DataArray, title: str, **limits: float) -> None:
+    """An error over two parameters, coloured by its logarithm."""
+    x, y = (values.coords[name].values for name in values.dims)
+    floor = float(values.where(values > 0).min())
+    norm = LogNorm(**({"vmin": floor, "vmax": float(values.max())} | limits))
+    mesh = axis.pcolormesh(x, y, values.values.T, shading="nearest", rasterized=True, norm=norm, cmap="viridis")
+    bar = figure.colorbar(mesh, ax=axis, pad=0.02)
+    bar.ax.tick_params(**STYLE)
+    bar.outline.set_linewidth(0.4)  # pyright: ignore[reportCallIssue]
+    axis.set_title(f"{title}, mean {float(values.mean()):.2g}", fontsize=10, color=INK)

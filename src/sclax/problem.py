@@ -16,8 +16,9 @@ from ._typing import Array, Density, Float, Losses, Model, Points, Scalar
 from .conditions import Periodic
 from .domains import Box
 from .fields import Vocabulary, named
+from .laws import combinations, discretised
 from .measures import AbstractMeasure, Average, Constraint, Sum, Term, WorstCase
-from .samplers import AbstractSampler, Grid, PersistentChains, Uniform
+from .samplers import AbstractSampler, Fixed, Grid, PersistentChains, Uniform
 
 Multipliers = dict[str, Float[Array, "..."]]
 
@@ -191,6 +192,31 @@ class Problem(eqx.Module):
     def resampled(self, choose: Callable[[Term], AbstractSampler | None]) -> "Problem":
         """The problem with the sampler `choose(term)` for every term."""
         change = lambda t: eqx.tree_at(lambda t: t.sampler, t, choose(t), is_leaf=lambda x: x is None)
+        return self._with(terms=tuple(change(term) for term in self.terms))
+
+    def discretised(self, at: Mapping[str, Any], n: int = 1000) -> "Problem":
+        """The problem with averages at given values of its parameters, all combinations, in place of worst cases over
+        their ranges: a PINN on a grid of parameters, with `n` points of an equation for each.
+
+        !!! example
+            `zoo.convection(beta=(1, 30)).discretised({"beta": [1, 10, 20, 30]})`
+        """
+        n = _checks.count("discretised", "n", n)
+        if set(at) != set(self.domain.parameters):
+            raise ValueError(
+                f"discretised: `at` must give values for {_checks.listed(self.domain.parameters)}, "
+                f"got {_checks.listed(at)}."
+            )
+
+        def change(term: Term) -> Term:
+            chart = term.law.place.chart
+            if set(chart.names) <= set(at):  # a worst case over the parameters alone
+                rows = combinations(chart, {name: at[name] for name in chart.names})
+                return dataclasses.replace(term, sampler=Fixed(rows), worst=False)
+            law = discretised(term.law, self.domain, at)
+            sampler = Uniform(n * len(combinations(self.domain, at))) if term.worst else term.sampler
+            return dataclasses.replace(term, law=law, sampler=sampler, worst=False)
+
         return self._with(terms=tuple(change(term) for term in self.terms))
 
     def tempered(self, name: str) -> "Problem":

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import xarray as xr
+from rich.console import Console
+from rich.progress import Progress
 
 from . import _checks
 from ._typing import Array, Float, Key, Model, Points
@@ -54,41 +56,109 @@ def relative_l2(problem: Problem, model: Model, reference: Any = None) -> float 
     return None if errors is None else float(errors.mean())
 
 
-def error_map(problem: Problem, model: Model, reference: Any = None) -> xr.DataArray | None:
-    """The relative L2 error at each parameter of a family's grid; a single number without a family."""
+def error_map(
+    problem: Problem,
+    model: Model,
+    reference: Any = None,
+    axes: Mapping[str, np.ndarray] | None = None,
+    progress: bool = False,
+) -> xr.DataArray | None:
+    """The relative L2 error at each parameter of a family's grid; a single number without a family.
+
+    `axes` are the values of parameters, where they are not those of the test grid. One parameter is evaluated at a
+    time, so memory does not grow with their number.
+    """
     reference = problem.reference if reference is None else reference
     if reference is None:
         return None
     if not callable(reference) and not isinstance(reference, Solved | xr.Dataset | xr.DataArray):
         raise ValueError(f"error: `reference` must be a function or an xarray Dataset, got {type(reference).__name__}.")
-    axes = default_axes(problem)
-    parameters = problem.domain.parameters
+    family = _family(problem, axes or {})
     if isinstance(reference, xr.Dataset | xr.DataArray):
-        axes |= {name: np.asarray(reference.coords[name]) for name in parameters if name in reference.coords}
-    family = {name: axes[name] for name in parameters}
-    shape = tuple(len(axis) for axis in family.values())
-    errors = np.empty(shape)
-    for index in np.ndindex(shape):
-        fixed = {name: float(axis[i]) for (name, axis), i in zip(family.items(), index, strict=True)}
-        errors[index] = _error_at(problem, model, reference, axes, fixed)
+        given = {name: np.asarray(reference.coords[name]) for name in family if name in reference.coords}
+        family = {**family, **given}
+    bare = problem.bare()
+
+    def error(values: tuple[float, ...]) -> float:
+        truth = problem.truth(reference, **dict(zip(family, values, strict=True)))
+        inner = [name for name in problem.domain.names if name not in family]
+        axes = default_axes(problem) if truth is None else _axes_of(problem, truth, inner)
+        grid = tuple(jnp.asarray(axes[name]) for name in inner)
+        if truth is None:
+            wrong, size = _squares(bare, model, grid, jnp.asarray(values), reference)
+            return float(jnp.sqrt(wrong / size))
+        found = np.asarray(_on_grid(bare, model, grid, jnp.asarray(values)), float)
+        true = np.stack([truth[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
+        return float(np.linalg.norm(found - true) / np.linalg.norm(true))
+
+    errors = _over(family, error, "error", progress)
     return xr.DataArray(errors, coords=family, dims=tuple(family), name="relative_l2")
 
 
-def _error_at(problem: Problem, model: Model, reference: Any, axes: dict[str, np.ndarray], fixed: dict[str, float]):
-    truth = problem.truth(reference, **fixed)
-    inner = [name for name in problem.domain.names if name not in fixed]
-    if truth is not None:
-        axes = _axes_of(problem, truth, inner)
-    mesh = dict(zip(inner, np.meshgrid(*(axes[name] for name in inner), indexing="ij"), strict=True))
-    size = next(iter(mesh.values())).size
-    columns = [mesh[n].ravel() if n in mesh else np.full(size, fixed[n]) for n in problem.domain.names]
-    points = jnp.asarray(np.stack(columns, axis=-1))
-    found = np.asarray(values(problem, model, points), float)
-    if truth is None:
-        true = np.asarray(_reference(problem.bare(), tuple(points.T), reference), float)
-    else:
-        true = np.stack([truth[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
-    return np.linalg.norm(found - true) / np.linalg.norm(true)
+def residual_map(
+    problem: Problem,
+    model: Model,
+    name: str | None = None,
+    axes: Mapping[str, np.ndarray] | None = None,
+    progress: bool = False,
+) -> xr.Dataset:
+    """The size of a law's residual at each parameter of a family's grid, root mean square (`rms`) and largest
+    (`largest`), on 4096 even points of the other coordinates. It needs no reference."""
+    names = problem.domain.names
+    laws = {t.name: t for t in problem.terms if t.law.place.chart.names == names}
+    if not laws or not problem.domain.parameters:
+        raise ValueError("residual_map: a family is needed, parameters={...: (low, high)}, and a law on its interior.")
+    if name is not None and name not in laws:
+        raise ValueError(f"residual_map: no law `{name}` on the interior; there are {_checks.listed(laws)}.")
+    term = laws[name] if name is not None else next(iter(laws.values()))
+    family, bare = _family(problem, axes or {}), problem.bare()
+    points = problem.domain.select(n for n in names if n not in family).sobol(4096)
+
+    def sizes(values: tuple[float, ...]) -> np.ndarray:
+        w = jnp.concatenate([points, jnp.broadcast_to(jnp.asarray(values), (len(points), len(values)))], axis=1)
+        r = residual_size(term, _losses(bare, model, term, w))
+        return np.asarray([jnp.sqrt(jnp.mean(r**2)), jnp.max(r)])
+
+    found = _over(family, sizes, "residual", progress)
+    dims = tuple(family)
+    return xr.Dataset({"rms": (dims, found[..., 0]), "largest": (dims, found[..., 1])}, coords=family)
+
+
+def _family(problem: Problem, axes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The values of each parameter of a family."""
+    default = default_axes(problem)
+    return {name: np.asarray(axes.get(name, default[name])) for name in problem.domain.parameters}
+
+
+def _over(family: Mapping[str, np.ndarray], function: Callable[..., Any], what: str, progress: bool) -> np.ndarray:
+    """A function at each combination of parameters, one after the other."""
+    shape = tuple(len(axis) for axis in family.values())
+    bar = Progress(console=Console(stderr=True), transient=True, disable=not progress)
+    with bar:
+        found = [
+            function(tuple(float(axis[i]) for axis, i in zip(family.values(), index, strict=True)))
+            for index in bar.track(list(np.ndindex(shape)), description=f"{what} over {', '.join(family)}")
+        ]
+    return np.reshape(np.asarray(found), shape + np.shape(found[0]))
+
+
+def _mesh(problem: Problem, axes: tuple[Array, ...], values: Float[Array, " p"]) -> Points:
+    """The points of a grid, at given values of the parameters, which are the last coordinates."""
+    columns = [column.ravel() for column in jnp.meshgrid(*axes, indexing="ij")]
+    return jnp.stack([*columns, *(jnp.full(columns[0].shape, v) for v in values)], axis=-1)
+
+
+@eqx.filter_jit
+def _on_grid(problem: Problem, model: Model, axes: tuple[Array, ...], values: Float[Array, " p"]):
+    return _values(model, _mesh(problem, axes, values), len(problem.unknowns))
+
+
+@eqx.filter_jit
+def _squares(problem: Problem, model: Model, axes: tuple[Array, ...], values: Float[Array, " p"], reference: Any):
+    """Σ |u − reference|² and Σ |reference|² over a grid."""
+    points = _mesh(problem, axes, values)
+    true = _reference(problem, tuple(points.T), reference)
+    return jnp.sum((_values(model, points, len(problem.unknowns)) - true) ** 2), jnp.sum(true**2)
 
 
 @eqx.filter_jit
@@ -116,13 +186,19 @@ def _axes_of(problem: Problem, truth: xr.Dataset, names: list[str]) -> dict[str,
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """What an independent sample says about one law. `estimate` and `violation` are in the units of the tolerance."""
+    """What an independent sample says about one law. `estimate` and `violation` are in the units of the tolerance.
+
+    For a family `least_reliable` is the part of the parameters' ranges where the mean square of the residual is
+    largest, and `excess` how many times the median part's it is.
+    """
 
     name: str
     kind: str
     estimate: float
     largest_residual: float
     where: dict[str, float]
+    least_reliable: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
+    excess: float = 1.0
     tolerance: float | None = None
     violation: float | None = None
     multiplier: float | None = None
@@ -211,12 +287,14 @@ def check(
             estimate=float(estimate),
             largest_residual=sample.largest,
             where=sample.where,
+            least_reliable=sample.least_reliable,
+            excess=sample.excess,
             tolerance=None if tolerance is None else float(tolerance),
             violation=violation,
             multiplier=multiplier,
         )
         remark = (remarks or {}).get(term.owner or "", "")
-        verdict = f"{_verdict(finding, term.owner not in unpriced)} {remark}".strip()
+        verdict = f"{_verdict(finding, term.owner not in unpriced)} {remark} {_reliability(finding)}".strip()
         findings.append(dataclasses.replace(finding, verdict=verdict))
     return Report(tuple(findings), points, tuple(_notes(problem)))
 
@@ -226,6 +304,8 @@ class _Sample:
     estimate: float
     largest: float
     where: dict[str, float]
+    least_reliable: dict[str, tuple[float, float]]
+    excess: float
     sample: int  # the worst sample, of a law on finitely many
 
 
@@ -258,7 +338,30 @@ def _examine(problem: Problem, model: Model, term: Term, n: int, key: Key) -> _S
     place = term.law.place
     z = np.asarray(place.embed(jnp.asarray(at)))
     where = dict(zip(names if len(z) == len(names) else place.chart.names, map(float, z), strict=True))
-    return _Sample(float(estimate), float(residual_size(term, largest)), where, best)
+    parts = _by_parameters(problem, term, np.asarray(w), losses)
+    return _Sample(float(estimate), float(residual_size(term, largest)), where, *parts, best)
+
+
+def _by_parameters(
+    problem: Problem, term: Term, w: np.ndarray, losses: np.ndarray
+) -> tuple[dict[str, tuple[float, float]], float]:
+    """Where in a family's ranges the mean loss is largest, and by what factor against the median part; ten parts of one
+    range, five of each of several."""
+    chart = term.law.place.chart
+    names = [name for name in problem.domain.parameters if name in chart.names]
+    if not names or not np.all(np.isfinite(losses)):
+        return {}, 1.0
+    parts = 10 if len(names) == 1 else 5
+    shape = (parts,) * len(names)
+    edges = {name: np.linspace(*chart.ends(name), parts + 1) for name in names}
+    bins = [np.digitize(w[:, chart.names.index(name)], edges[name][1:-1]) for name in names]
+    flat = np.ravel_multi_index(tuple(bins), shape)
+    sums = np.bincount(flat, weights=losses, minlength=parts ** len(names))
+    means = sums / np.maximum(np.bincount(flat, minlength=parts ** len(names)), 1)
+    top = np.unravel_index(int(np.argmax(means)), shape)
+    where = {name: (float(edges[name][i]), float(edges[name][i + 1])) for name, i in zip(names, top, strict=True)}
+    middle = float(np.median(means))
+    return where, float(means.max()) / middle if middle > 0 else 1.0
 
 
 def residual_size(term: Term, losses: Any) -> Any:
@@ -331,6 +434,16 @@ def _verdict(f: Finding, priced: bool) -> str:
     if f.multiplier and priced and f.estimate > 0.5 * f.tolerance:
         return f"holds, and the tolerance is what limits the accuracy: lower it for more. {price}"
     return f"holds. {price}"
+
+
+def _reliability(f: Finding) -> str:
+    """Where in a family the surrogate is least reliable, in words."""
+    if not f.least_reliable or f.tolerance is None:
+        return ""
+    where = ", ".join(f"{name} in [{a:.3g}, {b:.3g}]" for name, (a, b) in f.least_reliable.items())
+    return (
+        f"Over the family it is least reliable for {where}: its mean square there is {f.excess:.3g} times the median."
+    )
 
 
 def _notes(problem: Problem) -> list[str]:

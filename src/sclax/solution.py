@@ -146,13 +146,15 @@ class Solution:
                     f"grid: unknown coordinate `{name}`; the solution takes {_checks.listed(domain.names)}."
                     + _checks.nearest(name, domain.names)
                 )
-            if isinstance(value, int | np.integer) and not isinstance(value, bool):
-                i = domain.names.index(name)
-                axes[name] = np.linspace(domain.lower[i], domain.upper[i], _checks.count("grid", name, value))
-            else:
-                axes[name] = np.atleast_1d(_checks.finite_array("grid", name, value))
+            axes[name] = self._axis("grid", name, value)
         mesh = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
         return xr.Dataset({name: (tuple(axes), a) for name, a in self._values(mesh).items()}, coords=axes)
+
+    def _axis(self, owner: str, name: str, value: Any) -> np.ndarray:
+        """The values of a coordinate: given ones, or a number of equally spaced ones."""
+        if isinstance(value, int | np.integer) and not isinstance(value, bool):
+            return np.linspace(*self.problem.domain.ends(name), _checks.count(owner, name, value))
+        return np.atleast_1d(_checks.finite_array(owner, name, value))
 
     def residual(self, name: str, **coordinates: Any) -> Array | tuple[Array, ...]:
         """The residual of the law `name` at named coordinates; a tuple for a system.
@@ -205,6 +207,41 @@ class Solution:
         with _precision.of(self.model):
             return report.relative_l2(self.problem, self.model, reference)
 
+    def error_map(self, reference: Any = None, progress: bool = True, **parameters: Any) -> xr.DataArray | None:
+        """The relative L2 error at each parameter of a family; None where there is no reference.
+
+        A parameter is an array of values or their number; left out, it has the values of the test grid (100, or 20 for
+        each of two). One is evaluated at a time, in bounded memory.
+
+        !!! example
+            `solution.error_map(beta=1000).max()`
+        """
+        axes = self._family_axes("error_map", parameters)
+        with _precision.of(self.model):
+            return report.error_map(self.problem, self.model, reference, axes, progress)
+
+    def residual_map(self, law: str | None = None, progress: bool = True, **parameters: Any) -> xr.Dataset:
+        """The residual's root mean square and largest size at each parameter of a family; it needs no reference.
+
+        `law` is a law of the interior, default the first; parameters as in `error_map`.
+
+        !!! example
+            `solution.residual_map(beta=1000)["rms"].plot()`
+        """
+        axes = self._family_axes("residual_map", parameters)
+        with _precision.of(self.model):
+            return report.residual_map(self.problem, self.model, law, axes, progress)
+
+    def _family_axes(self, owner: str, parameters: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        family = self.problem.domain.parameters
+        for name in parameters:
+            if name not in family:
+                raise ValueError(
+                    f"{owner}: `{name}` is no parameter of the family; it has {_checks.listed(family) or 'none'}."
+                    + _checks.nearest(name, family)
+                )
+        return {name: self._axis(owner, name, value) for name, value in parameters.items()}
+
     @property
     def objective(self) -> float:
         """The objective in training, in the record of the state that was kept."""
@@ -242,9 +279,19 @@ class Solution:
         """A figure of objective, violations and multipliers over training."""
         return plot.history(self.problem, self.history, path=path)
 
+    def plot_family(self, path: str | os.PathLike[str] | None = None, progress: bool = True, **parameters: Any) -> Any:
+        """A figure of error (where there is a reference) and residual over the parameters of a family, one or two of
+        them; parameters as in `error_map`."""
+        errors = self.error_map(progress=progress, **parameters)
+        return plot.family(errors, self.residual_map(progress=progress, **parameters), path=path)
+
     def plot_samples(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A figure of the worst-case points (ψ_α) at several stages of training."""
         return plot.samples(self.problem, self.history, path=path)
+
+    def plot_marginals(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A figure of the density of ψ_α along each coordinate, parameters included, at several stages of training."""
+        return plot.marginals(self.problem, self.history, path=path)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name} {v:+.2g}" for name, v in self.violations.items())

@@ -6,7 +6,7 @@ from ..conditions import Initial, Periodic
 from ..domains import Box
 from ..measures import average, worst_case
 from ..problem import Problem
-from ._settings import PaperSettings, Range, largest, paper_objective, recipe
+from ._settings import PaperSettings, Range, even, largest, paper_objective, recipe
 
 EQUATION = "uₜ + β uₓ = 0,  u(x, 0) = sin x,  u(0, t) = u(2π, t),  x ∈ [0, 2π], t ∈ [0, 1]"
 
@@ -50,7 +50,11 @@ def convection(beta: Range = 30.0, tolerance: float | None = None) -> Problem:
 def paper_settings(beta: Range = 30.0) -> PaperSettings:
     """The paper's Tables 3 to 6 for convection: β = 30, β = 50 (used for every other number), or a family."""
     if isinstance(beta, tuple | list):
-        return PaperSettings(tolerance=1e-3, scales=(("x", 0.5), ("t", 0.1), ("beta", 3.0)), steps=200_000, keep=2500)
+        grids = even(beta, 4, 7, 30)
+        if tuple(beta) == (1.0, 30.0):
+            grids = ((1.0, 10.0, 20.0, 30.0), (1.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0), *even(beta, 30))
+        scales = (("x", 0.5), ("t", 0.1), ("beta", 3.0))
+        return PaperSettings(tolerance=1e-3, scales=scales, steps=200_000, keep=2500, grids=grids)
     if beta <= 30:
         return PaperSettings(tolerance=1e-3, scales=(("x", 0.5), ("t", 0.1)), steps=175_000)
     return PaperSettings(tolerance=5e-3, scales=(("x", 0.5), ("t", 0.1)), steps=200_000)

@@ -6,7 +6,7 @@ from ..conditions import Dirichlet
 from ..domains import Box
 from ..measures import average, worst_case
 from ..problem import Problem
-from ._settings import PaperSettings, Range, largest, paper_objective, recipe
+from ._settings import PaperSettings, Range, even, largest, paper_objective, recipe
 
 EQUATION = "Δu + k² u = (k² − π²(a₁² + a₂²)) sin(πa₁x) sin(πa₂y),  u = sin(πa₁x) sin(πa₂y) on the boundary of [0, 1]²"
 
@@ -44,7 +44,13 @@ def paper_settings(a1: Range = (1.0, 2.0), a2: Range = (1.0, 2.0)) -> PaperSetti
     """The paper's Table 5: (a₁, a₂) ∈ [1, 2]² (used for single pairs too, which the paper does not have) or [1, 3]²."""
     wide = max(largest(a1), largest(a2)) > 2
     scales = tuple((name, 0.2) for name in ("x", "y", "a1", "a2"))
-    return PaperSettings(tolerance=5.0 if wide else 0.5, scales=scales, steps=200_000, keep=5000 if wide else 2500)
+    return PaperSettings(
+        tolerance=5.0 if wide else 0.5,
+        scales=scales,
+        steps=200_000,
+        keep=5000 if wide else 2500,
+        grids=even(a1 if isinstance(a1, tuple | list) else a2, 3, 5, 6),
+    )
 
 
 def paper_problem(a1: Range = (1.0, 2.0), a2: Range = (1.0, 2.0)) -> Problem:

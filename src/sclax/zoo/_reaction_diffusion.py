@@ -7,7 +7,7 @@ from ..conditions import Initial, Periodic
 from ..domains import Box
 from ..measures import average, worst_case
 from ..problem import Problem, Solved
-from ._settings import PaperSettings, Range, largest, paper_objective, recipe
+from ._settings import PaperSettings, Range, even, largest, paper_objective, recipe
 
 EQUATION = "uₜ = ν uₓₓ + ρ u (1 − u),  u(x, 0) = exp(−((x − π)/(π/4))²/2),  periodic in x ∈ [0, 2π], t ∈ [0, 1]"
 
@@ -52,7 +52,11 @@ def paper_settings(nu: Range = 3.0, rho: Range = 5.0) -> PaperSettings:
     if isinstance(nu, tuple | list) or isinstance(rho, tuple | list):
         scales = (("x", 0.5), ("t", 0.1), ("nu", 1.0), ("rho", 1.0))
         tolerance = 5e-3 if top <= 5 else 1e-2 if top <= 10 else 1e-1
-        return PaperSettings(tolerance=tolerance, scales=scales, steps=200_000, decay=1.0, keep=2500)
+        wide = nu if isinstance(nu, tuple | list) else rho
+        grids = even(wide, 3, 4, 5, 6) if top <= 5 else even(wide, 3, 5, 6)
+        if tuple(wide) == (1.0, 20.0):
+            grids = ((1.0, 10.0, 20.0), (1.0, 5.0, 10.0, 15.0, 20.0))
+        return PaperSettings(tolerance=tolerance, scales=scales, steps=200_000, decay=1.0, keep=2500, grids=grids)
     tolerance = 1e-2 if (nu, rho) == (3.0, 3.0) else 5e-3
     return PaperSettings(tolerance=tolerance, scales=(("x", 0.5), ("t", 0.1)), steps=200_000, decay=1.0)
 

@@ -1,6 +1,6 @@
 """The rows of the paper's comparison: each is one choice of problem, model and method, never a script of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .. import _checks
@@ -48,9 +48,15 @@ def _weighted(entry: Entry, sampler: AbstractSampler, **arguments: Any) -> Row:
     return Row(problem, settings.model, settings.penalty(), settings.steps)
 
 
-def pinn(entry: Entry, **arguments: Any) -> Row:
-    """The paper's baseline: a weighted sum of losses on fresh uniform points."""
-    return _weighted(entry, Uniform(), **arguments)
+def pinn(entry: Entry, at: Mapping[str, Sequence[float]] | None = None, **arguments: Any) -> Row:
+    """The paper's baseline: a weighted sum of losses on fresh uniform points. For a family 1000 of them at each of the
+    values `at` of its parameters, all combinations; default: the finest of the paper's grids."""
+    problem, settings = _posed_by_the_paper(entry, **arguments)
+    family = problem.domain.parameters
+    if at is None and not family:
+        return _weighted(entry, Uniform(), **arguments)
+    values = dict.fromkeys(family, settings.grids[-1]) if at is None else at
+    return Row(problem.discretised(values), settings.model, settings.penalty(), settings.steps)
 
 
 def r3(entry: Entry, **arguments: Any) -> Row:

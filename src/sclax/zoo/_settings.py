@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from typing import Any
 
+import numpy as np
 import optax
 
 from .. import nn
@@ -22,6 +23,12 @@ def largest(value: Range) -> float:
     return max(abs(v) for v in value) if isinstance(value, tuple | list) else abs(value)
 
 
+def even(value: Range, *counts: int) -> tuple[tuple[float, ...], ...]:
+    """Equally spaced values of a range, for each count."""
+    low, high = value if isinstance(value, tuple | list) else (value, value)
+    return tuple(tuple(round(float(v), 2) for v in np.linspace(low, high, n)) for n in counts)
+
+
 def recipe(name: str, **arguments: Any) -> Recipe:
     return Recipe(name, tuple(arguments.items()))
 
@@ -31,7 +38,8 @@ class PaperSettings:
     """One row of the paper's tables of hyperparameters.
 
     `scales` are the standard deviations of the proposals by coordinate; `weights` those of the penalty baselines;
-    rates fall by the factor `decay` every `decay_every` steps.
+    rates fall by the factor `decay` every `decay_every` steps; `grids` are the values of a family's parameters, each of
+    them, at which the PINN baseline solves it, from coarse to fine.
     """
 
     tolerance: float
@@ -47,6 +55,7 @@ class PaperSettings:
     chains: int = 20
     chain_steps: int = 250
     keep: int = 1000
+    grids: tuple[tuple[float, ...], ...] = ()
 
     def model(self, domain: Any, outputs: int, key: Key) -> Model:
         """The paper's network: an MLP with tanh."""
@@ -86,7 +95,7 @@ def paper_objective(settings: PaperSettings, family: list[str], *conditions: tup
     if not family:
         return Sum(tuple((1.0, average(condition, n=n)) for condition, n in conditions))
     sampler = settings.sampler(*family)
-    return Sum(tuple((1.0, worst_case(c, sampler=sampler, over=tuple(family))) for c, _ in conditions))
+    return Sum(tuple((1.0, worst_case(c, sampler=sampler, over=tuple(family), grid=n)) for c, n in conditions))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,397 @@
+"""Families of equations, one network for every parameter:  python -m benchmarks.families
+
+For each family the default (`solve(problem)` and nothing else), and beside it a PINN on a grid of parameters: the same
+network, the same primal step and as many rows, for the same seconds or the same number of operator evaluations,
+whichever is more, with the paper's weights and its grids. Every run is a process of its own, whose seconds include
+compilation. Errors are over 100 or 20 x 20 parameters, against converged references; training never sees them. One
+record for each family and method in results/, a table, and figures: error over the parameters, marginals of the worst
+case over training, and error against steps and against operator evaluations.
+
+`--paper EPOCHS` runs the paper's own comparison on convection: Adam, its sampler and its grid, equal epochs. `--fem`
+compares with finite elements. `--dense` evaluates on the paper's dense grids. `--only NAME` and `--method NAME` take
+one of each; `--figures` draws and prints from the records that exist.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+import sclax as scl
+from sclax import plot
+from sclax.cli import record
+
+from ._records import RESULTS, versions, write
+
+
+class Case(NamedTuple):
+    """A family: what is solved, the bar for its mean error, the paper's error, and the values of its dense grid."""
+
+    problem: str
+    arguments: dict
+    bar: float
+    paper: float
+    dense: int
+    seeds: int = 1
+
+
+CASES = {
+    "convection": Case("convection", {"beta": (1.0, 30.0)}, 1e-3, 1.10e-2, 1000, seeds=3),
+    "reaction_diffusion5": Case("reaction_diffusion", {"nu": (0.0, 5.0), "rho": (0.0, 5.0)}, 2e-3, 1.26e-2, 100),
+    "reaction_diffusion10": Case("reaction_diffusion", {"nu": (0.0, 10.0), "rho": (0.0, 10.0)}, 2e-3, 1.33e-2, 100),
+    "reaction_diffusion20": Case("reaction_diffusion", {"nu": (1.0, 20.0), "rho": (1.0, 20.0)}, 2e-3, 2.04e-2, 100),
+    "helmholtz2": Case("helmholtz", {"a1": (1.0, 2.0), "a2": (1.0, 2.0)}, 5e-4, 1.25e-2, 100),
+    "helmholtz3": Case("helmholtz", {"a1": (1.0, 3.0), "a2": (1.0, 3.0)}, 3e-3, 5.49e-2, 100),
+}
+SECONDS, START_UP = 300.0, 5.0  # of a run, and what importing and evaluating take of them
+TIMES = 6  # at which the error of a run is measured
+# The default, and PINNs on the paper's grids of parameters, by their place from coarse to fine.
+GRIDS = {"coarse": 0, "middle": 1, "fine": -1}
+
+
+def family(case):
+    return scl.zoo.entry(case.problem).build(**case.arguments)
+
+
+def rival(case, grid):
+    """The family on a grid of parameters, with as many rows of the equation as the default draws."""
+    problem = family(case)
+    values = scl.zoo.paper_settings(case.problem, **case.arguments).grids[GRIDS[grid]]
+    at = dict.fromkeys(problem.domain.parameters, values)
+    primal = scl.GaussNewton()
+    rows = primal.rows * problem.domain.dimension
+    share = max(rows // len(values) ** len(at), 1)
+    return problem.discretised(at, n=share), scl.Penalty(primal, weights={"objective": 100.0, "pde": 1.0})
+
+
+def train(name, method, seed, keep):
+    """One run in this process, stopped and resumed to measure its error; prints its record."""
+    case = CASES[name]
+    problem, how = (family(case), None) if method == "default" else rival(case, method)
+    target = 0
+    if method != "default":
+        found = stored(name, "default")
+        target = found["per_seed"][0]["operator_evaluations"] if found else 0
+    curve = []
+    with tempfile.TemporaryDirectory() as directory:
+
+        def go(**limit):
+            solution = scl.solve(
+                problem, method=how, seed=seed, checkpoint=Path(directory) / "state", progress=False, **limit
+            )
+            errors = solution.error_map(progress=False)
+            curve.append(
+                {
+                    "seconds": solution.seconds,
+                    "step": solution.steps,
+                    "operator_evaluations": solution.operator_evaluations,
+                    "relative_l2": float(errors.mean()),
+                    "relative_l2_worst": float(errors.max()),
+                }
+            )
+            return solution, errors
+
+        for share in np.linspace(1 / 3, 1.0, TIMES):
+            solution, errors = go(seconds=share * (SECONDS - START_UP))
+        while solution.operator_evaluations < target:
+            rate = solution.operator_evaluations / solution.steps
+            solution, errors = go(steps=solution.steps + int(np.ceil((target - solution.operator_evaluations) / rate)))
+    solution.save(keep)
+    found = record(solution, 200_000)
+    maps = {"errors": errors.values.tolist(), "parameters": {n: errors.coords[n].values.tolist() for n in errors.dims}}
+    residuals = solution.residual_map(progress=False)["rms"].values.tolist()
+    print(json.dumps({**found, **maps, "residuals": residuals, "curve": curve, "chosen": repr(solution.method)}))
+
+
+def run(name, method, seeds):
+    case, runs = CASES[name], []
+    for seed in range(seeds):
+        keep = solution_file(name, method, seed)
+        command = [sys.executable, "-m", "benchmarks.families", "--run", name, method, str(seed), str(keep)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        runs.append(json.loads(done.stdout.splitlines()[-1]))
+        r = runs[-1]
+        print(
+            f"{name:22}{method:9} seed {seed}  mean {r['relative_l2']:.2e}  worst {r['relative_l2_worst']:.2e}  "
+            f"{r['seconds']:.0f} s  {r['operator_evaluations']:.2e} evaluations",
+            flush=True,
+        )
+    errors = [r["relative_l2"] for r in runs]
+    about = {
+        "command": f"python -m benchmarks.families --only {name} --method {method}",
+        "problem": case.problem,
+        "arguments": case.arguments,
+        "method": method,
+        "chosen": runs[0]["chosen"],
+        "relative_l2_mean": float(np.mean(errors)),
+        "relative_l2_std": float(np.std(errors)),
+        "relative_l2_worst": float(np.max([r["relative_l2_worst"] for r in runs])),
+        "seconds": float(np.max([r["seconds"] for r in runs])),
+        "per_seed": [{k: v for k, v in r.items() if k != "chosen"} for r in runs],
+        "versions": versions(),
+    }
+    write(f"family-{name}-{method}", about)
+
+
+def solution_file(name, method, seed=0):
+    return Path("runs") / f"family-{name}-{method}-seed{seed}.scl"
+
+
+def stored(name, method):
+    path = RESULTS / f"family-{name}-{method}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def error_map(one):
+    """The errors of a record over its parameters."""
+    return xr.DataArray(np.asarray(one["errors"]), coords=one["parameters"], dims=tuple(one["parameters"]))
+
+
+def table():
+    print(f"{'family':22}{'method':10}{'paper':>8}{'mean':>10}{'bar':>8}{'worst':>10}{'seeds':>6}{'s':>6}{'evals':>10}")
+    for name, case in CASES.items():
+        for method in ("default", *GRIDS):
+            found = stored(name, method)
+            if found is None:
+                continue
+            bar, paper, mark = "", "", ""
+            if method == "default":
+                bar, paper = f"{case.bar:.0e}", f"{case.paper:.1e}"
+                mark = "*" if found["relative_l2_mean"] > case.bar else ""
+            evaluations = found["per_seed"][0]["operator_evaluations"]
+            print(
+                f"{name:22}{method:10}{paper:>8}{found['relative_l2_mean']:9.1e}{mark:1}{bar:>8}"
+                f"{found['relative_l2_worst']:10.1e}{len(found['per_seed']):6}{found['seconds']:6.0f}{evaluations:10.1e}"
+            )
+    print("* above its bar")
+
+
+# --- figures --------------------------------------------------------------------------------------------------------
+
+COLOURS = {"default": plot.SECOND, "coarse": "#d9a441", "middle": "#8d6a9f", "fine": plot.ACCENT}
+
+
+def label(method, found):
+    evaluations = f"{found['per_seed'][0]['operator_evaluations'] / 1e6:.2g}M evaluations"
+    return f"SCL, {evaluations}" if method == "default" else f"PINN, {method} grid, {evaluations}"
+
+
+def figures():
+    present = {name: {m: f for m in COLOURS if (f := stored(name, m))} for name in CASES}
+    present = {name: methods for name, methods in present.items() if "default" in methods}
+    for name, methods in present.items():
+        one = methods["default"]["per_seed"][0]
+        (over_one if len(one["parameters"]) == 1 else over_two)(name, methods)
+        curves(name, methods)
+        path = solution_file(name, "default")
+        if path.exists():
+            scl.load(path).plot_marginals(RESULTS / f"family-{name}-marginals.png")
+
+
+def over_one(name, methods):
+    figure, (axis,) = plot.subplots(1, width=5.2, height=3.4)
+    for method, found in methods.items():
+        errors = error_map(found["per_seed"][0])
+        (parameter,) = errors.dims
+        axis.semilogy(errors.coords[parameter], errors, color=COLOURS[method], lw=1.4, label=label(method, found))
+    axis.set_xlabel(plot.label(parameter))
+    axis.set_ylabel("relative $L_2$ error")
+    axis.legend(frameon=False, fontsize=8)
+    plot.finish(figure, RESULTS / f"family-{name}-errors.png")
+
+
+def over_two(name, methods):
+    maps = {method: error_map(found["per_seed"][0]) for method, found in methods.items()}
+    figure, axes = plot.subplots(len(maps), width=3.6, height=3.0)
+    limits = {"vmin": min(float(m.min()) for m in maps.values()), "vmax": max(float(m.max()) for m in maps.values())}
+    for axis, (method, errors) in zip(axes, maps.items(), strict=True):
+        first, second = errors.dims
+        title = "SCL" if method == "default" else f"PINN, {method} grid"
+        plot.error_image(figure, axis, errors, title, **limits)
+        axis.set_xlabel(plot.label(first))
+        axis.set_ylabel(plot.label(second))
+    plot.finish(figure, RESULTS / f"family-{name}-errors.png")
+
+
+def curves(name, methods):
+    figure, axes = plot.subplots(2, width=3.8, height=3.0)
+    for axis, key, title in zip(axes, ("step", "operator_evaluations"), ("step", "operator evaluations"), strict=True):
+        for method, found in methods.items():
+            for k, one in enumerate(found["per_seed"]):
+                x, y = ([point[what] for point in one["curve"]] for what in (key, "relative_l2"))
+                text = ("SCL" if method == "default" else f"PINN, {method} grid") if k == 0 else None
+                axis.semilogy(x, y, color=COLOURS[method], lw=1.4, marker=".", label=text)
+        axis.set_xlabel(title)
+    axes[0].set_ylabel("mean relative $L_2$ error")
+    axes[0].legend(frameon=False, fontsize=8)
+    plot.finish(figure, RESULTS / f"family-{name}-curves.png")
+
+
+# --- the paper's dense grids, its own comparison, and finite elements -----------------------------------------------
+
+
+def dense(name):
+    """The error of the default on the paper's dense grid, in bounded memory; needs the run's solution in runs/."""
+    case = CASES[name]
+    solution = scl.load(solution_file(name, "default"))
+    counts = dict.fromkeys(solution.problem.domain.parameters, case.dense)
+    start = time.perf_counter()
+    errors = solution.error_map(**counts)
+    about = {
+        "command": f"python -m benchmarks.families --dense --only {name}",
+        "parameters": counts,
+        "relative_l2_mean": float(errors.mean()),
+        "relative_l2_median": float(errors.median()),
+        "relative_l2_worst": float(errors.max()),
+        "seconds": time.perf_counter() - start,
+        "peak_memory_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        "versions": versions(),
+    }
+    print(json.dumps(about))
+    write(f"family-{name}-dense", about)
+
+
+def paper(epochs):
+    """The paper's comparison on convection: its sampler and multipliers against its PINNs, equal epochs of Adam."""
+    case = CASES["convection"]
+    entry = scl.zoo.entry(case.problem)
+    rows = {"paper": scl.zoo.ROWS["paper"](entry, **case.arguments)}
+    for grid, place in GRIDS.items():
+        values = scl.zoo.paper_settings(case.problem, **case.arguments).grids[place]
+        rows[grid] = scl.zoo.ROWS["pinn"](entry, at={"beta": values}, **case.arguments)
+    found = {}
+    for method, row in rows.items():
+        with tempfile.TemporaryDirectory() as directory:
+            curve = []
+            for share in np.linspace(0.25, 1.0, 4):
+                solution = scl.solve(
+                    row.problem,
+                    row.model,
+                    row.method,
+                    steps=int(share * epochs),
+                    checkpoint=Path(directory) / "state",
+                    progress=False,
+                )
+                errors = solution.error_map(progress=False)
+                evaluations = solution.operator_evaluations
+                curve.append(
+                    {"step": solution.steps, "operator_evaluations": evaluations, "relative_l2": float(errors.mean())}
+                )
+        found[method] = {
+            "relative_l2_mean": float(errors.mean()),
+            "relative_l2_worst": float(errors.max()),
+            "operator_evaluations": evaluations,
+            "seconds": solution.seconds,
+            "curve": curve,
+            "errors": errors.values.tolist(),
+            "parameters": {"beta": errors.coords["beta"].values.tolist()},
+        }
+        print(f"{method:8} mean {errors.mean():.2e} worst {errors.max():.2e} {evaluations:.2e} evaluations", flush=True)
+    about = {"command": f"python -m benchmarks.families --paper {epochs}", "epochs": epochs, "seed": 0}
+    write("family-convection-paper", {**about, **found, "versions": versions()})
+    figure, (axis,) = plot.subplots(1, width=5.2, height=3.4)
+    for method, one in found.items():
+        text = "SCL, paper's mode" if method == "paper" else f"PINN, {method} grid"
+        text = f"{text}, {one['operator_evaluations'] / 1e6:.3g}M evaluations"
+        colour = COLOURS["default" if method == "paper" else method]
+        axis.semilogy(one["parameters"]["beta"], one["errors"], color=colour, lw=1.4, label=text)
+    axis.set_xlabel(plot.label("beta"))
+    axis.set_ylabel("relative $L_2$ error")
+    axis.set_title(f"Adam, {epochs} epochs", fontsize=10)
+    axis.legend(frameon=False, fontsize=8)
+    plot.finish(figure, RESULTS / "family-convection-paper.png")
+
+
+def fem():
+    """Helmholtz on [1, 2]²: after how many parameters has training paid off against finite elements as accurate?"""
+    found = stored("helmholtz2", "default")
+    target, training = found["relative_l2_mean"], found["seconds"]
+    pairs = [tuple(pair) for pair in np.random.default_rng(0).uniform(1, 2, (8, 2))]
+    table = {}
+    for order in (1, 2, 3):
+        for cells in (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256):
+            errors = [scl.reference.helmholtz_fem(a1, a2, cells, order).attrs["error"] for a1, a2 in pairs]
+            if np.mean(errors) <= target:
+                start = time.perf_counter()
+                for a1, a2 in pairs:
+                    scl.reference.helmholtz_fem(a1, a2, cells, order)
+                seconds = (time.perf_counter() - start) / len(pairs)
+                table[order] = {"cells": cells, "relative_l2": float(np.mean(errors)), "seconds": seconds}
+                break
+    best = min(table, key=lambda order: table[order]["seconds"])
+    solution = scl.load(solution_file("helmholtz2", "default"))
+    cells = table[best]["cells"]
+    axis = np.linspace(0, 1, cells + 1)
+    surrogate = lambda a1, a2: solution(x=axis[:, None], y=axis[None, :], a1=a1, a2=a2).block_until_ready()
+    surrogate(1.5, 1.5)
+    start = time.perf_counter()
+    for a1, a2 in pairs:
+        surrogate(a1, a2)
+    seconds = (time.perf_counter() - start) / len(pairs)
+    saved = table[best]["seconds"] - seconds
+    even = float(training / saved) if saved > 0 else None
+    about = {
+        "command": "python -m benchmarks.families --fem",
+        "training_seconds": training,
+        "surrogate_relative_l2": target,
+        "surrogate_seconds": seconds,
+        "fem": table,
+        "fastest_order": best,
+        "pays_off_after": even,
+        "versions": versions(),
+    }
+    print(json.dumps(about, indent=1))
+    write("family-helmholtz2-fem", about)
+    figure, (panel,) = plot.subplots(1, width=4.6, height=3.2)
+    n = np.geomspace(1, 10 * (even or 1e5), 200)
+    for order, one in table.items():
+        shade = plot.ACCENT if order == best else "#d8a79a"
+        panel.loglog(n, n * one["seconds"], color=shade, label=f"finite elements, order {order}, {one['cells']}² cells")
+    panel.loglog(n, training + n * seconds, color=plot.SECOND, lw=1.6, label="one network: training, then evaluation")
+    if even:
+        panel.axvline(even, color=plot.INK, lw=0.7, ls=":")
+    panel.set_xlabel("number of parameters solved for")
+    panel.set_ylabel("seconds")
+    panel.set_title(f"Helmholtz, relative error {target:.1e}", fontsize=10)
+    panel.legend(frameon=False, fontsize=8)
+    plot.finish(figure, RESULTS / "family-helmholtz2-fem.png")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=CASES)
+    parser.add_argument("--method", choices=("default", *GRIDS))
+    parser.add_argument("--run", nargs=4, metavar=("NAME", "METHOD", "SEED", "FILE"))
+    parser.add_argument("--figures", action="store_true")
+    parser.add_argument("--dense", action="store_true")
+    parser.add_argument("--paper", type=int, metavar="EPOCHS")
+    parser.add_argument("--fem", action="store_true")
+    given = parser.parse_args()
+    if given.run:
+        return train(given.run[0], given.run[1], int(given.run[2]), given.run[3])
+    if given.paper:
+        return paper(given.paper)
+    if given.fem:
+        return fem()
+    for name in [given.only] if given.only else CASES:
+        if given.dense:
+            dense(name)
+            continue
+        for method in [given.method] if given.method else ("default", "fine"):
+            if not given.figures:
+                run(name, method, CASES[name].seeds if method == "default" else 1)
+    if not given.dense:
+        table()
+        figures()
+
+
+if __name__ == "__main__":
+    main()
