@@ -17,6 +17,7 @@ LAYERS = (
     "conditions observations",
     "measures",
     "problem",
+    "operators",
     "primal dual",
     "gauss_newton soap",
     "methods",

@@ -15,6 +15,7 @@ from ._typing import PyTree
 from .domains import PointSet
 from .measures import Term
 from .methods import AbstractMethod, Merit, PrimalDual
+from .operators import Samples, relative_errors
 from .problem import Problem
 from .samplers import AbstractSampler, Grid, ImportanceWeights, Sobol
 
@@ -78,11 +79,7 @@ class Guide:
 
     def __init__(self, problem: Problem, method: AbstractMethod, arrays: PyTree, rest: PyTree, many: bool):
         self._method, self._rest, self._many = method, rest, many
-        self._worst, self._average = _spare(problem, True), _spare(problem, False)
-        keys = jr.split(jr.key(SPARE), len(problem.terms))
-        self._points = tuple(
-            t.chosen.init(t.law.place, k).points for t, k in zip(self._average.terms, keys, strict=True)
-        )
+        self._draw(problem)
         seeds = jax.tree.leaves(arrays)[0].shape[:1] if many else ()
         self.best, self._kept = arrays, np.zeros(seeds, np.int64)
         zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(self._compare, arrays))
@@ -90,6 +87,13 @@ class Guide:
         self.tempered: dict[str, Tempered] = {}
         self._attempt = 0
         self._began = 0  # the record with which the present attempt began
+
+    def _draw(self, problem: Problem) -> None:
+        self._worst, self._average = _spare(problem, True), _spare(problem, False)
+        keys = jr.split(jr.key(SPARE), len(problem.terms))
+        self._points = tuple(
+            t.chosen.init(t.law.place, k).points for t, k in zip(self._average.terms, keys, strict=True)
+        )
 
     def look(self, arrays: PyTree, step: int, records: Records) -> None:
         """Compares a state with the best one, and records its merit and the step of the state that is kept."""
@@ -134,9 +138,8 @@ class Guide:
         for term, w in zip(self._worst.terms, self._points, strict=True):
             if term.owner == name and term.worst:
                 losses = term.law.losses(term.law.rows(model, problem.parameters, w))
-                z = term.law.place.embed(w[jnp.argmax(losses)])
-                names = problem.domain.names if len(z) == problem.domain.dimension else term.law.place.chart.names
-                self.tempered[name] = Tempered(step, dict(zip(names, map(float, z), strict=True)))
+                where = term.law.place.where(w[jnp.argmax(losses)], problem.domain.names)
+                self.tempered[name] = Tempered(step, where)
         self._began = len(records.rows["step"])
         return problem.tempered(name)
 
@@ -184,3 +187,33 @@ class Guide:
         )
         self._attempt, self._began = int(arrays["attempt"][0]), int(arrays["began"][0])
         return problem
+
+
+@eqx.filter_jit
+def _validation_errors(arrays, rest, samples: Samples, many: bool):
+    error = lambda arrays: jnp.mean(relative_errors(eqx.combine(arrays, rest).model, samples))
+    return (jax.vmap(error) if many else error)(arrays)
+
+
+class Validation(Guide):
+    """Keeps the state of lowest mean relative error on samples that train nothing, as in the paper."""
+
+    def __init__(
+        self, problem: Problem, samples: Samples, method: AbstractMethod, arrays: PyTree, rest: PyTree, many: bool
+    ):
+        self._samples = samples
+        super().__init__(problem, method, arrays, rest, many)
+
+    def _draw(self, problem: Problem) -> None:
+        """The validation samples take the place of a spare draw."""
+
+    def _compare(self, arrays: PyTree) -> Merit:
+        error = _validation_errors(arrays, self._rest, self._samples, self._many)
+        none = jnp.zeros((*error.shape, 0))
+        return Merit(error, none, none, jnp.zeros(error.shape, bool))
+
+    def hopeless(self, problem: Problem, records: Records) -> list[str]:
+        return []
+
+    def stuck(self, records: Records, elapsed: float, limit: float | None) -> bool:
+        return False

@@ -21,6 +21,12 @@ class Summary(NamedTuple):
     finite: Any
 
 
+def largest(values: Any) -> float:
+    """The largest entry that is known; NaN stands for samples that no batch contained."""
+    known = np.asarray(values)[np.isfinite(values)]
+    return float(known.max()) if known.size else float("nan")
+
+
 class Records:
     """History as it grows: one row a chunk, and the worst-case points at chunks 1, 2, 4, 8, …"""
 

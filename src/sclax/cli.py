@@ -17,8 +17,8 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from . import _checks, data, zoo
-from .solution import RESULTS, Solution, result_name
+from . import _checks, data, operators, zoo
+from .solution import RESULTS, OperatorSolution, Solution, result_name
 from .solve import solve
 
 app = typer.Typer(
@@ -41,6 +41,7 @@ DATA_SETS = {
 
 class Method(StrEnum):
     scl = "scl"
+    average = "average"
     pinn = "pinn"
     r3 = "r3"
     paper = "paper"
@@ -91,6 +92,7 @@ def record(solution: Solution, points: int) -> dict[str, Any]:
     return {
         "relative_l2": None if errors is None else _number(float(errors.mean())),
         **_spread(errors),
+        **(_of_samples(solution) if isinstance(solution, OperatorSolution) else {}),
         "sup_residual": {name: _number(value) for name, value in report.sup_residual.items()},
         "multipliers": {name: _plain(value) for name, value in solution.multipliers.items()},
         "violations": {f.name: _number(f.violation) for f in report.findings if f.violation is not None},
@@ -116,6 +118,22 @@ def _spread(errors: xr.DataArray | None) -> dict[str, Any]:
     }
 
 
+def _of_samples(solution: OperatorSolution) -> dict[str, Any]:
+    """The errors of an operator on each part of its data, of the last state, and of baselines without a network."""
+    problem = solution.problem
+    found: dict[str, Any] = {"relative_l2_last": solution.last_error}
+    for split in ("train", "validation", "test"):
+        if getattr(problem, split) is not None:
+            errors = solution.errors(split)
+            found[f"{split}_errors"] = {"mean": float(errors.mean()), "worst": float(errors.max())}
+    if problem.test is not None:
+        found["nearest_neighbour"] = float(operators.nearest_neighbour(problem.train, problem.test).mean())
+        between = operators.interpolation(problem.train, problem.test)
+        if between is not None:
+            found["interpolation"] = float(between.mean())
+    return found
+
+
 def _number(value: float | None) -> float | None:
     return None if value is None or not np.isfinite(value) else float(value)
 
@@ -130,7 +148,7 @@ def list_problems() -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("problem", style="bold")
     table.add_column("equation")
-    for name, entry in zoo.ENTRIES.items():
+    for name, entry in {**zoo.ENTRIES, **zoo.OPERATORS}.items():
         table.add_row(name, entry.equation)
     Console().print(table)
 
@@ -143,6 +161,7 @@ def solve_problem(
     at: Annotated[
         list[str] | None, typer.Option(help="Values of a family's parameter for --method pinn: beta=1,10,20,30.")
     ] = None,
+    scale: Annotated[str | None, typer.Option(help="Of an operator: tiny (seconds), small (minutes) or paper.")] = None,
     steps: Annotated[int | None, typer.Option(help="Stop after so many steps.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
     seed: Annotated[int, typer.Option(help="Of the weights and all draws.")] = 0,
@@ -161,6 +180,10 @@ def solve_problem(
                 raise ValueError(
                     f"--set {argument}: {name} has {_checks.listed(known)}." + _checks.nearest(argument, known)
                 )
+        if scale is not None:
+            if name not in zoo.OPERATORS:
+                raise ValueError(f"--scale is for operators, {_checks.listed(zoo.OPERATORS)}; {name} is not one.")
+            arguments["scale"] = scale
         values = _values(at or [])
         if values and method is not Method.pinn:
             raise ValueError(f"--at gives the grid of --method pinn; --method {method.value} ranges over the family.")
@@ -222,7 +245,8 @@ def _directory(out: Path | None, name: str, arguments: dict[str, Any], method: M
                 f"--out {str(out)!r} is not empty: give a new directory, or --resume to go on with its run."
             )
         return out
-    parts = [name, *(f"{k}={':'.join(f'{x:g}' for x in np.atleast_1d(v))}" for k, v in arguments.items()), method.value]
+    text = lambda value: value if isinstance(value, str) else ":".join(f"{x:g}" for x in np.atleast_1d(value))
+    parts = [name, *(f"{k}={text(v)}" for k, v in arguments.items()), method.value]
     stem = "-".join([*parts, f"seed{seed}"])
     directory, n = Path("runs") / stem, 1
     while directory.exists():
@@ -236,6 +260,9 @@ def _write(directory: Path, solution: Solution, about: dict[str, Any]) -> None:
     np.savez(directory / "history.npz", **solution.history)
     solution.plot(directory / "solution.png")
     solution.plot_history(directory / "history.png")
+    if isinstance(solution, OperatorSolution):
+        solution.plot_multipliers(directory / "multipliers.png")
+        return
     solution.plot_samples(directory / "samples.png")
     if 0 < len(solution.problem.domain.parameters) <= 2:
         solution.plot_family(directory / "family.png")
@@ -269,6 +296,11 @@ def _summary(console: Console, best: Solution, records: list[dict[str, Any]], di
                 f"worst {show(r['relative_l2_worst'])} at {where}",
                 highlight=False,
             )
+        if "train_errors" in r:
+            parts = [f"{part} {show(r[f'{part}_errors']['mean'])}" for part in ("train", "validation", "test")]
+            parts += [f"last state {show(r['relative_l2_last'])}"]
+            parts += [f"{k.replace('_', ' ')} {show(r[k])}" for k in ("nearest_neighbour", "interpolation") if k in r]
+            console.print(f"seed {r['seed']}, mean errors: {', '.join(parts)}", highlight=False)
     console.print(RESULTS[best.result], highlight=False, style="dim")
     console.print(
         f"written to {directory}: solution.scl, record.json, history.npz, and figures", highlight=False, markup=False

@@ -62,6 +62,11 @@ class AbstractPlace(eqx.Module):
         """At most `n` chart points on a regular grid."""
         return self.chart.grid(n)
 
+    def where(self, w: Float[Array, " k"], names: tuple[str, ...]) -> dict[str, float]:
+        """The point at chart coordinates `w` by name, for people; `names` are the domain's coordinates."""
+        z = np.asarray(self.embed(jnp.asarray(w)))
+        return dict(zip(names if len(z) == len(names) else self.chart.names, map(float, z), strict=True))
+
     def within(self, domain: "Box") -> "AbstractPlace":
         """The same place of a domain with more or fewer coordinates: one joined by the parameters of a family, say."""
         raise ValueError(f"{type(self).__name__}: this place belongs to one domain only.")

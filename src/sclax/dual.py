@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import optax
 
 from . import _checks
-from ._typing import Array, Float, PyTree
+from ._typing import Array, Bool, Float, PyTree
 from .problem import Multipliers
 
 Rate = float | Callable[[Any], Any]
@@ -181,14 +181,18 @@ def step(
     state: dict[str, PyTree],
     violations: Multipliers,
     units: Multipliers,
+    seen: Mapping[str, Bool[Array, "..."]],
 ) -> tuple[Multipliers, dict[str, PyTree]]:
     """All multipliers one step up, projected onto λ ≥ 0. A dual sees violations in `units`, so that one rate fits all
-    residuals; multipliers, which divide by them, stay in the user's units outside."""
+    residuals; multipliers, which divide by them, stay in the user's units outside. Entries that were not `seen` stay
+    as they are, and so does what the dual remembers of them."""
     new, states = {}, {}
     for name, dual in duals.items():
-        unit = units[name]
-        raw, states[name] = dual.step(unit * multipliers[name], state[name], violations[name] / unit)
-        new[name] = jax.nn.relu(raw) / unit
+        unit, known = units[name], seen[name]
+        raw, after = dual.step(unit * multipliers[name], state[name], violations[name] / unit)
+        keep = lambda a, b, known=known: jnp.where(known, a, b) if jnp.shape(a) == known.shape else a
+        new[name] = keep(jax.nn.relu(raw) / unit, multipliers[name])
+        states[name] = jax.tree.map(keep, after, state[name])
     return new, states
 
 

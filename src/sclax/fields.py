@@ -241,7 +241,7 @@ class NamedFunction(eqx.Module):
     def __call__(self, model: Model, parameters: Mapping[str, Scalar], z: Point) -> Any:
         return self.function(*evaluate(model, self.vocabulary, parameters, z, self.quantities))
 
-    def restricted(self, values: Mapping[Quantity, Scalar]) -> Any:
+    def restricted(self, values: Mapping[Quantity, Array]) -> Any:
         """The function at quantities that are known already."""
         return self.function(*(values[q] for q in self.quantities))
 
@@ -262,7 +262,7 @@ class Constant(eqx.Module):
     def __call__(self, model: Model, parameters: Mapping[str, Scalar], z: Point) -> Scalar:
         return self.value
 
-    def restricted(self, values: Mapping[Quantity, Scalar]) -> Scalar:
+    def restricted(self, values: Mapping[Quantity, Array]) -> Scalar:
         return self.value
 
 

@@ -80,6 +80,11 @@ class GaussNewton(AbstractPrimal):
         return worst_case, Sobol(math.ceil(13 * self.rows / 30) * dimension)
 
     def prepare(self, problem, worst_case=None, average=None):
+        if not problem.pointwise:
+            raise ValueError(
+                "GaussNewton: a solution operator has a whole grid of residual rows for each sample, too many for a "
+                "Gram matrix; use a first-order primal such as optax.adam(1e-3)."
+            )
         default = self.samplers(problem)
         worst_case, average = worst_case or default[0], average or default[1]
         problem = problem.completed(worst_case, average)
@@ -170,8 +175,8 @@ class GaussNewton(AbstractPrimal):
         evaluation = problem.evaluate(model, points)
         price = prices(problem.violations(evaluation.values))
         roots = [
-            _root(term, found, scale if term.owner is None else price[term.owner])
-            for term, found in zip(problem.terms, evaluation.terms, strict=True)
+            _root(term, found, scale if term.owner is None else _entries(term, price[term.owner], w))
+            for term, found, w in zip(problem.terms, evaluation.terms, points, strict=True)
         ]
         stack = lambda rows: jnp.concatenate([(f[:, None] * r).ravel() for f, r in zip(roots, rows, strict=True)])
 
@@ -197,6 +202,11 @@ class GaussNewton(AbstractPrimal):
         # A rejected direction may hold NaN, and 0 · NaN is no step of length 0.
         leaves = [jnp.where(length > 0, new, old) for new, old in zip(moved(length), leaves, strict=True)]
         return rebuild(leaves), Damping(jnp.clip(factor, LEAST, MOST), after), evaluation, trials
+
+
+def _entries(term: Term, price: Array, w: Points) -> Array:
+    """The price of each drawn sample, or of the whole constraint."""
+    return price[w[:, 0].astype(int)] if term.separate else price
 
 
 def _root(term: Term, found: TermValues, price: Any) -> Float[Array, " n"]:

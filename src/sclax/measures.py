@@ -29,6 +29,21 @@ class RelativeL2(eqx.Module):
     """The loss of a sample:  ‖u − data‖ / ‖data‖ over its points, not squared; noise divides both."""
 
 
+class Data(AbstractCondition):
+    """The misfit of a sample of an `OperatorProblem`'s data set:  u(a_j) − u_j  on its grid.
+
+    `loss` is `MeanSquare()` or `RelativeL2()`.
+
+    !!! example
+        `each(Data(RelativeL2())) <= 1e-3`, or `average(Data(RelativeL2()))` for training on the average loss.
+    """
+
+    loss: MeanSquare | RelativeL2 = MeanSquare()
+
+    def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
+        raise ValueError("Data: only an OperatorProblem has a data set; measurements at points are Observations(...).")
+
+
 class AbstractMeasure(eqx.Module):
     """A number made of the losses of one residual; `sampler` says at which points."""
 
@@ -156,7 +171,7 @@ class Average(AbstractMeasure):
             sampler = _chart_points(law, points, domain)
         if isinstance(law.place, PointSet):
             sampler = Grid()
-        return _term(law, sampler, 0.0, scale, owner, n=self.n)
+        return plain_term(law, sampler, 0.0, scale, owner, n=self.n)
 
 
 class WorstCase(AbstractMeasure):
@@ -182,13 +197,13 @@ class WorstCase(AbstractMeasure):
             if isinstance(sampler, MetropolisHastings | PersistentChains):
                 # A scale that does not fit the place fails here, not in training.
                 jax.eval_shape(lambda: sampler.init(law.place, jax.random.key(0)))
-        return _term(law, sampler, self.alpha, scale, owner, worst=True, n=self.n)
+        return plain_term(law, sampler, self.alpha, scale, owner, worst=True, n=self.n)
 
 
 class Each(AbstractMeasure):
     """One loss, one tolerance and one multiplier for each sample; made by `each`."""
 
-    observations: Observations
+    observations: Observations | Data
     loss: MeanSquare | RelativeL2
 
     def term(self, scale: float, owner: str | None, vocabulary: Vocabulary, domain: Box) -> Term:
@@ -197,11 +212,13 @@ class Each(AbstractMeasure):
                 "each: one value for each sample is no objective; use `average(observations)` there, "
                 "or `each(observations) <= tolerance` as a constraint."
             )
+        if isinstance(self.observations, Data):
+            return plain_term(self.observations.bind(vocabulary, domain), None, 0.0, scale, owner)
         law = self.observations.law(vocabulary, domain, relative=isinstance(self.loss, RelativeL2))
-        return _term(law, Grid(), 0.0, scale, owner, separate=True, n=None)
+        return plain_term(law, Grid(), 0.0, scale, owner, separate=True, n=None)
 
 
-def _term(law, sampler, alpha, scale, owner, *, separate=False, worst=False, n=None) -> Term:
+def plain_term(law, sampler, alpha, scale, owner, *, separate=False, worst=False, n=None) -> Term:
     return Term(
         law, sampler, jnp.asarray(alpha), jnp.asarray(scale), law.name, owner, separate, worst, n, jnp.zeros(())
     )
@@ -307,9 +324,10 @@ def each(observations: Any, loss: MeanSquare | RelativeL2 | None = None) -> Each
     !!! example
         `each(Observations({"x": x, "t": t}, values)) <= 1e-3`; a tolerance may be an array, one for each sample.
     """
-    if not isinstance(observations, Observations):
-        raise ValueError(f"each: expected Observations(...), got {observations!r}.")
-    loss = MeanSquare() if loss is None else loss
+    if not isinstance(observations, Observations | Data):
+        raise ValueError(f"each: expected Observations(...) or Data(), got {observations!r}.")
+    if loss is None:
+        loss = observations.loss if isinstance(observations, Data) else MeanSquare()
     if not isinstance(loss, MeanSquare | RelativeL2):
         raise ValueError(f"each: `loss` must be MeanSquare() or RelativeL2(), got {loss!r}.")
     return Each(observations, loss)

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import jax.random as jr
 
 from . import _checks, dual
-from ._typing import Array, Float, Int, Key, Losses, Model, PyTree, Scalar
+from ._typing import Array, Bool, Float, Int, Key, Losses, Model, PyTree, Scalar
 from .dual import AbstractDual, DualAscent, as_duals
 from .primal import GENTLE, AbstractPrimal, Prices, as_primal
 from .problem import Evaluation, Multipliers, Problem
@@ -41,6 +41,7 @@ class Info(NamedTuple):
 
     objective: Scalar
     values: Multipliers
+    seen: dict[str, Bool[Array, "..."]]  # which entries of `values` are of this iteration
     multipliers: Multipliers
     acceptance: tuple[Scalar, ...]
     sample_size: tuple[Scalar, ...]
@@ -135,6 +136,7 @@ def _iterate(
     info = Info(
         objective=evaluation.objective,
         values=evaluation.values,
+        seen=evaluation.seen,
         multipliers=state.multipliers,
         acceptance=tuple(a.acceptance * b.acceptance for (_, a), (_, b) in zip(drawn, moved, strict=True)),
         sample_size=tuple(
@@ -211,12 +213,12 @@ class PrimalDual(AbstractMethod):
         def prices(violations: Multipliers) -> Multipliers:
             return settle(dual.prices(duals, state.multipliers, state.dual, violations, state.units))
 
-        def descend(state: State, key: Key) -> tuple[State, tuple[Multipliers, Info]]:
-            state, evaluation, info = _iterate(problem, self.primal, state, 1.0, prices, key)
-            return state, (evaluation.values, info)
+        def descend(state: State, key: Key) -> tuple[State, Info]:
+            state, _, info = _iterate(problem, self.primal, state, 1.0, prices, key)
+            return state, info
 
         if self.primal_steps == 1:
-            state, (values, info) = descend(state, key)
+            state, info = descend(state, key)
         else:
             arrays, rest = eqx.partition(state, eqx.is_array)
 
@@ -226,10 +228,10 @@ class PrimalDual(AbstractMethod):
 
             arrays, trail = jax.lax.scan(body, arrays, jr.split(key, self.primal_steps))
             state = eqx.combine(arrays, rest)
-            values, info = jax.tree.map(lambda leaf: leaf[-1], trail)
-            info = info._replace(evaluations=jnp.sum(trail[1].evaluations), finite=jnp.all(trail[1].finite))
+            info = jax.tree.map(lambda leaf: leaf[-1], trail)
+            info = info._replace(evaluations=jnp.sum(trail.evaluations), finite=jnp.all(trail.finite))
         multipliers, dual_state = dual.step(
-            duals, state.multipliers, state.dual, problem.violations(values), state.units
+            duals, state.multipliers, state.dual, problem.violations(info.values), state.units, info.seen
         )
         multipliers = settle(multipliers)
         return state._replace(multipliers=multipliers, dual=dual_state), info._replace(multipliers=multipliers)

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from . import _checks, report
 from ._typing import Model
 from .domains import TIME, Box
+from .operators import OperatorProblem, Samples
 from .problem import Problem
 
 INK, ACCENT, SECOND = "#1b2a41", "#c8553d", "#3b7ea1"
@@ -163,8 +164,8 @@ def history(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = N
         colour = COLOURS[i % len(COLOURS)]
         values, prices = history[f"values.{name}"], history[f"multipliers.{name}"]
         if values.ndim > 1:  # one per sample: the worst, the median
-            left.semilogy(steps, values.max(axis=1), color=colour, lw=1.3, label=f"{name}: worst")
-            left.semilogy(steps, np.median(values, axis=1), color=colour, lw=0.9, ls=":", label=f"{name}: median")
+            left.semilogy(steps, np.nanmax(values, axis=1), color=colour, lw=1.3, label=f"{name}: worst")
+            left.semilogy(steps, np.nanmedian(values, axis=1), color=colour, lw=0.9, ls=":", label=f"{name}: median")
             right.plot(steps, prices, color=colour, lw=0.4, alpha=0.4)
         else:
             left.semilogy(steps, values, color=colour, lw=1.3, label=name)
@@ -271,9 +272,80 @@ def error_image(figure: Figure, axis: Any, values: xr.DataArray, title: str, **l
     """An error over two parameters, coloured by its logarithm."""
     x, y = (values.coords[name].values for name in values.dims)
     floor = float(values.where(values > 0).min())
-    norm = LogNorm(**({"vmin": floor, "vmax": float(values.max())} | limits))
+    norm = LogNorm(limits.get("vmin", floor), limits.get("vmax", float(values.max())))
     mesh = axis.pcolormesh(x, y, values.values.T, shading="nearest", rasterized=True, norm=norm, cmap="viridis")
     bar = figure.colorbar(mesh, ax=axis, pad=0.02)
     bar.ax.tick_params(**STYLE)
     bar.outline.set_linewidth(0.4)  # pyright: ignore[reportCallIssue]
     axis.set_title(f"{title}, mean {float(values.mean()):.2g}", fontsize=10, color=INK)
+
+
+def operator(problem: OperatorProblem, samples: Samples, sample: int, found: np.ndarray, path: Path_ = None) -> Figure:
+    """One sample of an operator: its input, its solution, what the network gives, and the difference. Of three
+    coordinates, the first frame is the input's and the last one is shown."""
+    values, truth = np.asarray(samples.inputs[sample, ..., 0]), np.asarray(samples.outputs[sample, ..., 0])
+    names, axes = problem.domain.names, problem.axes
+    given = names[len(names) - values.ndim :]
+    frame = truth.ndim > 2
+    if frame:
+        truth, found = truth[-1], found[-1]
+    shown, across = (names[-2:], axes[-2:]) if truth.ndim == 2 else (names, axes)
+    figure, plots = subplots(4, width=3.0)
+    figure.suptitle(f"sample {sample}" + (f", {label(names[0])} = {axes[0][-1]:.4g}" if frame else ""), fontsize=10)
+    limit = float(np.abs(truth).max()) or 1.0
+    panels = (("input", values), ("solution", truth), ("network", found), ("error", found - truth))
+    for axis, (title, field) in zip(plots, panels, strict=True):
+        where = given if title == "input" else shown
+        lines = axes[len(names) - values.ndim :] if title == "input" else across
+        if field.ndim == 1:
+            axis.plot(lines[0], field, color=SECOND, lw=1.4)
+            axis.set_title(title, fontsize=10, color=INK)
+            axis.set_xlabel(label(where[0]), fontsize=10)
+            continue
+        top = float(np.abs(field).max()) or 1.0 if title in ("input", "error") else limit
+        # The first coordinate, time where there is one, runs across.
+        _image(figure, axis, lines[0], lines[1], field.T, title, cmap="RdBu_r", vmin=-top, vmax=top)
+        axis.set_xlabel(label(where[0]), fontsize=10)
+        axis.set_ylabel(label(where[1]), fontsize=10)
+    return finish(figure, path)
+
+
+def multipliers(
+    problem: OperatorProblem,
+    history: Mapping[str, np.ndarray],
+    prices: np.ndarray,
+    errors: Mapping[str, np.ndarray],
+    path: Path_ = None,
+) -> Figure:
+    """What the multipliers of samples tell: see `OperatorSolution.plot_multipliers`."""
+    figure, (size, growth, spread, boxes, easy, hard) = subplots(3, 2, width=3.3, height=2.7)
+    inputs = np.asarray(problem.train.inputs[..., 0])
+    magnitude = np.sqrt(np.mean(inputs.reshape(len(inputs), -1) ** 2, axis=1))
+    size.plot(magnitude, prices, ".", ms=4, mew=0, color=SECOND, alpha=0.7)
+    size.set_xlabel("root mean square of the input", fontsize=9)
+    size.set_ylabel("multiplier", fontsize=9)
+    rows = next(a for n, a in history.items() if n.startswith("multipliers.") and a.ndim == 2)
+    for low, high, alpha in ((0, 100, 0.15), (10, 90, 0.25), (25, 75, 0.35)):
+        band = np.percentile(rows, [low, high], axis=1)
+        growth.fill_between(history["step"], *band, color=SECOND, alpha=alpha, lw=0)
+    growth.plot(history["step"], np.median(rows, axis=1), color=INK, lw=1.2)
+    growth.set_xlabel("step", fontsize=9)
+    growth.set_title("multipliers over training", fontsize=10, color=INK)
+    spread.hist(prices, bins=30, color=SECOND)
+    spread.set_xlabel("multiplier", fontsize=9)
+    spread.set_ylabel("samples", fontsize=9)
+    boxes.boxplot(list(errors.values()), tick_labels=list(errors), flierprops={"ms": 3}, medianprops={"color": ACCENT})
+    boxes.set_yscale("log")
+    boxes.set_ylabel("relative $L_2$ error", fontsize=9)
+    order = np.argsort(prices)
+    for axis, chosen, title in (
+        (easy, order[:3], "smallest multipliers"),
+        (hard, order[::-1][:3], "largest multipliers"),
+    ):
+        for i, colour in zip(chosen, COLOURS, strict=False):
+            line = inputs[i] if inputs.ndim == 2 else inputs[i][:, inputs.shape[2] // 2]
+            axis.plot(problem.axes[-(inputs.ndim - 1)], line, color=colour, lw=1.2, label=f"{i}: {prices[i]:.2g}")
+        axis.set_title(f"inputs with the {title}", fontsize=10, color=INK)
+        axis.set_xlabel(label(problem.domain.names[-(inputs.ndim - 1)]), fontsize=9)
+        axis.legend(frameon=False, fontsize=8)
+    return finish(figure, path)

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from . import _checks
-from ._typing import Array, Density, Float, Losses, Model, Points, Scalar
+from . import _checks, nn
+from ._typing import Array, Bool, Density, Float, Losses, Model, Points, Scalar
 from .conditions import Periodic
 from .domains import Box
-from .fields import Vocabulary, named
+from .fields import Vocabulary, named, outputs
 from .laws import combinations, discretised
 from .measures import AbstractMeasure, Average, Constraint, Sum, Term, WorstCase
 from .samplers import AbstractSampler, Fixed, Grid, PersistentChains, Uniform
@@ -38,6 +38,7 @@ class Evaluation(NamedTuple):
     objective: Scalar
     values: Multipliers
     terms: tuple[TermValues, ...]
+    seen: dict[str, Bool[Array, "..."]]  # which entries of `values` the pass has found; others stand at their tolerance
 
 
 class Recipe(NamedTuple):
@@ -56,7 +57,7 @@ class Solved:
     """
 
     def __init__(self, solver: Callable[..., xr.Dataset | xr.DataArray]):
-        self._solver = functools.lru_cache(maxsize=32)(solver)
+        self._solver = functools.lru_cache(maxsize=512)(solver)
 
     def at(self, **parameters: float) -> xr.Dataset | xr.DataArray:
         return self._solver(**parameters)
@@ -111,7 +112,7 @@ class Problem(eqx.Module):
         if not unknowns:
             raise ValueError("Problem: `unknowns` is empty; name the network's outputs, for example ('u',).")
         fixed, ranges = _split_parameters(dict(parameters or {}))
-        sums = _named_sums(objective, dict(constraints or {}))
+        sums = named_sums(objective, dict(constraints or {}))
         periodic = [name for s in sums.values() for _, m in s.parts for name in _wrapped_by(m)]
         domain = domain.join(ranges)
         domain = domain.wrapping(name for name in periodic if name in domain.names)
@@ -123,9 +124,9 @@ class Problem(eqx.Module):
         ]
         self.domain, self.vocabulary, self.recipe = domain, vocabulary, recipe
         self.parameters = fixed
-        self.terms = _uniquely_named(terms)
+        self.terms = uniquely_named(terms)
         self.tolerances = {
-            name: _tolerance_for(name, constraint, [t for t in terms if t.owner == name])
+            name: tolerance_for(name, constraint, [t for t in terms if t.owner == name])
             for name, constraint in (constraints or {}).items()
         }
         self.reference = reference
@@ -136,6 +137,28 @@ class Problem(eqx.Module):
     @property
     def unknowns(self) -> tuple[str, ...]:
         return self.vocabulary.unknowns
+
+    pointwise: ClassVar[bool] = True  # whether the network maps points, and a residual is at points
+
+    @property
+    def epoch(self) -> int | None:
+        """Steps after which training has seen all data once; None where points are drawn afresh."""
+        return None
+
+    def network(self) -> Callable[..., Model]:
+        """The function (domain, outputs, key) that builds the default network: the paper's MLP, 4 × 50, tanh."""
+        return nn.MLP
+
+    def fits(self, model: Model) -> None:
+        """A network of the wrong size fails here, with names, and not deep inside a derivative."""
+        names = self.domain.names
+        try:
+            jax.eval_shape(lambda z: outputs(model, z, len(self.unknowns)), jnp.zeros(len(names)))
+        except TypeError as error:
+            raise ValueError(
+                f"solve: `model` does not take a point of the {len(names)} coordinates {_checks.listed(names)} "
+                f"({error}). Build it with problem.domain, which includes the parameters of a family."
+            ) from error
 
     @property
     def constraints(self) -> tuple[str, ...]:
@@ -151,7 +174,7 @@ class Problem(eqx.Module):
         return self._with(reference=None)
 
     def _with(self, **changes: Any) -> "Problem":
-        copy = object.__new__(Problem)
+        copy = object.__new__(type(self))
         for field in self.__dataclass_fields__:
             object.__setattr__(copy, field, changes.get(field, getattr(self, field)))
         return copy
@@ -242,12 +265,17 @@ class Problem(eqx.Module):
         found = tuple(self._pass(model, term, w) for term, w in zip(self.terms, points, strict=True))
         objective = jnp.asarray(0.0)
         values: Multipliers = {name: jnp.zeros_like(tolerance) for name, tolerance in self.tolerances.items()}
-        for term, result in zip(self.terms, found, strict=True):
+        seen = {name: jnp.ones(tolerance.shape, bool) for name, tolerance in self.tolerances.items()}
+        for term, result, w in zip(self.terms, found, points, strict=True):
             if term.owner is None:
                 objective = objective + term.scale * result.value
+            elif term.separate:  # the samples of this pass, perhaps not all of them
+                index, tolerance = w[:, 0].astype(int), self.tolerances[term.owner]
+                values[term.owner] = tolerance.at[index].set(term.scale * result.value)
+                seen[term.owner] = jnp.zeros(tolerance.shape, bool).at[index].set(True)
             else:
                 values[term.owner] = values[term.owner] + term.scale * result.value
-        return Evaluation(objective, values, found)
+        return Evaluation(objective, values, found, seen)
 
     def _pass(self, model: Model, term: Term, w: Points) -> TermValues:
         rows = term.law.rows(model, self.parameters, w)
@@ -288,7 +316,7 @@ def _split_parameters(parameters: dict[str, Any]) -> tuple[dict[str, Scalar], di
     return fixed, ranges
 
 
-def _named_sums(objective: Any, constraints: dict[str, Any]) -> dict[str | None, Sum]:
+def named_sums(objective: Any, constraints: dict[str, Any]) -> dict[str | None, Sum]:
     if isinstance(objective, AbstractMeasure):
         objective = 1 * objective
     if objective is not None and not isinstance(objective, Sum):
@@ -308,7 +336,7 @@ def _named_sums(objective: Any, constraints: dict[str, Any]) -> dict[str | None,
     return sums
 
 
-def _uniquely_named(terms: list[Term]) -> tuple[Term, ...]:
+def uniquely_named(terms: list[Term]) -> tuple[Term, ...]:
     """Terms named by their constraint, or by their law; numbered where a name would stand for two."""
     renamed: list[Term] = []
     plain = [t.owner or t.name for t in terms]
@@ -326,7 +354,7 @@ def _uniquely_named(terms: list[Term]) -> tuple[Term, ...]:
     return tuple(renamed)
 
 
-def _tolerance_for(name: str, constraint: Constraint, terms: list[Term]) -> Float[Array, "..."]:
+def tolerance_for(name: str, constraint: Constraint, terms: list[Term]) -> Float[Array, "..."]:
     separate = [t for t in terms if t.separate]
     if separate and len(terms) > 1:
         raise ValueError(f"Problem: constraint `{name}` adds `each(...)` to something else; use two constraints.")

@@ -334,10 +334,7 @@ def _examine(problem: Problem, model: Model, term: Term, n: int, key: Key) -> _S
             largest, at = float(polished.max()), at[int(np.argmax(polished))]
         else:
             at = w[best]
-    names = problem.domain.names
-    place = term.law.place
-    z = np.asarray(place.embed(jnp.asarray(at)))
-    where = dict(zip(names if len(z) == len(names) else place.chart.names, map(float, z), strict=True))
+    where = term.law.place.where(at, problem.domain.names)
     parts = _by_parameters(problem, term, np.asarray(w), losses)
     return _Sample(float(estimate), float(residual_size(term, largest)), where, *parts, best)
 

@@ -12,20 +12,20 @@ import jax.random as jr
 import numpy as np
 import optax
 
-from . import _checks, _precision, nn
+from . import _checks, _precision
 from ._checkpoint import Checkpoint
 from ._digest import digest
-from ._guide import Guide, Tempered
+from ._guide import Guide, Tempered, Validation
 from ._progress import Reporter
-from ._records import Records, Summary
-from ._typing import Key, Model, PyTree
+from ._records import Records, Summary, largest
+from ._typing import Array, Key, Model, PyTree
 from .dual import DualAscent
-from .fields import outputs
 from .gauss_newton import GaussNewton
 from .methods import AbstractMethod, PrimalDual, State
+from .operators import OperatorProblem, relative_errors
 from .problem import Problem
 from .soap import soap
-from .solution import RESULTS, Solution
+from .solution import RESULTS, OperatorSolution, Solution
 
 DEFAULT_SECONDS = 300.0
 SAVE_EVERY = 20.0  # seconds between two checkpoints
@@ -35,25 +35,26 @@ MANY_WEIGHTS = 1_000_000
 _FIRST_ORDER = PrimalDual(
     primal=soap(optax.exponential_decay(3e-3, transition_steps=2000, decay_rate=0.85)), dual=optax.adam(2e-3)
 )
+_OPERATORS = PrimalDual(
+    primal=optax.adam(optax.exponential_decay(1e-3, transition_steps=2000, decay_rate=0.5)), dual=DualAscent(1e-2)
+)
 
 
 def default_method(problem: Problem, weights: int) -> PrimalDual:
     """The method of `solve` where none is given, by one rule for every problem.
 
     Gauss-Newton steps, on fresh points: for each dimension of the domain 150 of the interior and 65 of every condition;
-    plain dual ascent. A network of more than a million weights gets SOAP, whose step costs what a gradient costs.
+    plain dual ascent. A network of more than a million weights gets SOAP, whose step costs what a gradient costs, and
+    an operator Adam.
     """
+    if not problem.pointwise:
+        return _OPERATORS
     if weights > MANY_WEIGHTS:
         return _FIRST_ORDER
     primal = GaussNewton()
     worst_case, average = primal.samplers(problem)
     dual = DualAscent(0.3, clip=1.0, cap=2.0)
     return PrimalDual(primal=primal, dual=dual, worst_case=worst_case, average=average)
-
-
-def default_model(domain: Any, outputs: int, key: Key) -> Model:
-    """The network of `solve` where none is given: the paper's MLP, 4 hidden layers of 50, tanh."""
-    return nn.MLP(domain, outputs, key=key)
 
 
 def _run(
@@ -70,7 +71,7 @@ def _run(
     mean, last = lambda leaf: jnp.mean(leaf, axis=0), lambda leaf: leaf[-1]
     summary = Summary(
         objective=mean(infos.objective),
-        values=jax.tree.map(mean, infos.values),
+        values=jax.tree.map(_mean_of_seen, infos.values, infos.seen),
         multipliers=jax.tree.map(last, infos.multipliers),
         acceptance=jax.tree.map(mean, infos.acceptance),
         sample_size=jax.tree.map(mean, infos.sample_size),
@@ -79,6 +80,12 @@ def _run(
         finite=jnp.all(infos.finite),
     )
     return arrays, summary
+
+
+def _mean_of_seen(values: Array, seen: Array) -> Array:
+    """The mean over steps of what was seen; NaN for a sample that no batch contained."""
+    count = jnp.sum(seen, axis=0)
+    return jnp.where(count > 0, jnp.sum(jnp.where(seen, values, 0.0), axis=0) / count, jnp.nan)
 
 
 @eqx.filter_jit
@@ -102,7 +109,7 @@ def _initial(problem, method, build, keys, many: bool):
     def make(key):
         key_model, key_state, _ = jr.split(key, 3)
         model = build(problem.domain, len(problem.unknowns), key_model)
-        _fits(model, problem)
+        problem.fits(model)
         state = method.init(problem, model, key_state)
         if not isinstance(build, _Ready):  # weights that exist already are kept
             # Not one of the keys that `init` uses, which are folds by small numbers.
@@ -112,19 +119,6 @@ def _initial(problem, method, build, keys, many: bool):
     rest = eqx.filter(make(keys[0] if many else keys), eqx.is_array, inverse=True)
     arrays = lambda key: eqx.filter(make(key), eqx.is_array)
     return (jax.vmap(arrays) if many else arrays)(keys), rest
-
-
-def _fits(model: Model, problem: Problem) -> None:
-    """A network of the wrong size fails here, with names, and not deep inside a derivative."""
-    names = problem.domain.names
-    point = jnp.zeros(len(names))
-    try:
-        jax.eval_shape(lambda z: outputs(model, z, len(problem.unknowns)), point)
-    except TypeError as error:
-        raise ValueError(
-            f"solve: `model` does not take a point of the {len(names)} coordinates {_checks.listed(names)} ({error}). "
-            "Build it with problem.domain, which includes the parameters of a family."
-        ) from error
 
 
 class _Ready(eqx.Module):
@@ -153,9 +147,9 @@ def _in_precision(model: Model) -> Model:
     return jax.tree.map(lambda x: x.astype(precision) if eqx.is_inexact_array(x) else x, model)
 
 
-def _builder(model: Any) -> _Ready | _Factory:
+def _builder(problem: Problem, model: Any) -> _Ready | _Factory:
     """`model` as a function (domain, outputs, key) → model. What has weights is a model, what has none builds one."""
-    model = default_model if model is None else model
+    model = problem.network() if model is None else model
     if not callable(model):
         raise ValueError(
             "solve: `model` must be a network (a callable pytree) or a function (domain, outputs, key) that builds "
@@ -221,7 +215,7 @@ def solve(
     )
     seeds = None if seeds is None else _checks.count("solve", "seeds", seeds)
     seed = _checks.count("solve", "seed", seed, at_least=0)
-    build = _builder(model)
+    build = _builder(problem, model)
     shape = eqx.filter_eval_shape(build, problem.domain, len(problem.unknowns), jr.key(0))
     if isinstance(build, _Factory):
         build = _Factory(build.function, jax.tree.structure(shape))
@@ -267,12 +261,12 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
         began -= float(records.rows["seconds"][-1])
     else:
         arrays, _ = _initial(problem, method, build, keys, many)
-    guide = Guide(problem, method, arrays, rest, many) if method.primal.watched else None
+    guide = _guide(posed, problem, method, arrays, rest, many)
     if step and guide is not None:
         problem = guide.restore(problem, tree["guide"], _restored(shapes, tree["best"], checkpoint))
 
     result, saved = RESULTS.steps_done, time.monotonic()
-    limit = budget.limit
+    limit, chunk = budget.limit, problem.epoch or method.primal.chunk
     try:
         with Reporter(progress) as reporter:
             if step:
@@ -286,7 +280,7 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                     result = RESULTS.time_up
                     break
                 # Chunks end at the same steps however a run is cut, so that its states are compared at the same ones.
-                length = method.primal.chunk - step % method.primal.chunk
+                length = chunk - step % chunk
                 length = length if budget.steps is None else min(length, budget.steps - step)
                 chunk_began = time.monotonic()
                 after, summary = _chunk(
@@ -335,17 +329,24 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
             if step:
                 store.save(step, _tree(arrays, records, guide))
             store.close()
+    last = arrays
     if guide is not None and step:
         arrays = guide.result(arrays)
 
     def solution(k: int | None) -> Solution:
-        one = arrays if k is None else jax.tree.map(lambda leaf: leaf[k], arrays)
-        state: State = eqx.combine(one, rest)
+        of_seed = lambda arrays: arrays if k is None else jax.tree.map(lambda leaf: leaf[k], arrays)
+        state: State = eqx.combine(of_seed(arrays), rest)
         outcome = result
         history = records.of_seed(k)
         if k is not None and not np.all(np.isfinite(history["objective"])):
             outcome = RESULTS.nonfinite
-        return Solution(
+        kind = Solution
+        if isinstance(posed, OperatorProblem):
+            kind = OperatorSolution
+            if posed.test is not None:
+                end: State = eqx.combine(of_seed(last), rest)
+                history["last_errors"] = np.asarray(relative_errors(end.model, posed.test))
+        return kind(
             posed,
             state.model,
             method,
@@ -362,13 +363,20 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
     return sorted((solution(k) for k in range(len(keys))), key=_rank)
 
 
+def _guide(posed: Problem, problem: Problem, method: AbstractMethod, arrays: PyTree, rest: PyTree, many: bool):
+    """Who compares the states of a run, if anyone."""
+    if isinstance(posed, OperatorProblem) and posed.validation is not None:
+        return Validation(problem, posed.validation, method, arrays, rest, many)
+    return Guide(problem, method, arrays, rest, many) if method.primal.watched else None
+
+
 def _rank(solution: Solution) -> tuple[bool, bool, float]:
     return bool(solution.result == RESULTS.nonfinite), not solution.feasible, solution.objective
 
 
 def _report(reporter, problem, summary, step, budget, elapsed, chunk_seconds, length) -> None:
     steps, limit = budget.steps, budget.limit
-    worst = [float(np.max(summary.values[n] - np.asarray(t))) for n, t in problem.tolerances.items()]
+    worst = [largest(summary.values[n] - np.asarray(t)) for n, t in problem.tolerances.items()]
     by_steps = None if steps is None or not chunk_seconds else (steps - step) * chunk_seconds / length
     by_time = None if limit is None else max(limit - elapsed, 0.0)
     left = min((t for t in (by_steps, by_time) if t is not None), default=None)

@@ -1,4 +1,5 @@
-"""Models: Equinox modules from one point to one value for each unknown. Any callable pytree works in their place."""
+"""Models: Equinox modules from one point to one value for each unknown, and neural operators from the values of one
+function on a grid to those of another. Any callable pytree works in their place."""
 
 from ._embeddings import FourierFeatures as FourierFeatures
 from ._embeddings import PeriodicEmbedding as PeriodicEmbedding
@@ -6,7 +7,9 @@ from ._embeddings import Rescale as Rescale
 from ._hard import HardConstraint as HardConstraint
 from ._mlp import MLP as MLP
 from ._mlp import Dense as Dense
+from ._operators import FNO as FNO
+from ._operators import DeepONet as DeepONet
 from ._store import describe as describe
 from ._store import rebuild as rebuild
 
-__all__ = ["MLP", "Dense", "FourierFeatures", "HardConstraint", "PeriodicEmbedding", "Rescale"]
+__all__ = ["FNO", "MLP", "DeepONet", "Dense", "FourierFeatures", "HardConstraint", "PeriodicEmbedding", "Rescale"]

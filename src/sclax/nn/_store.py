@@ -11,8 +11,12 @@ import numpy as np
 from ..domains import Box
 from ._embeddings import FourierFeatures, PeriodicEmbedding, Rescale
 from ._mlp import MLP, Dense
+from ._operators import FNO, DeepONet, SpectralConvolution
 
-_CLASSES: dict[str, type] = {c.__name__: c for c in (Box, Dense, FourierFeatures, MLP, PeriodicEmbedding, Rescale)}
+_CLASSES: dict[str, type] = {
+    c.__name__: c
+    for c in (Box, DeepONet, Dense, FNO, FourierFeatures, MLP, PeriodicEmbedding, Rescale, SpectralConvolution)
+}
 _FUNCTIONS = {
     "tanh": jnp.tanh,
     "sin": jnp.sin,

@@ -1,7 +1,9 @@
 """Points that do not look at the loss, and weights that do."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import jax.random as jr
 
 from .. import _checks
 from .._typing import Array, Float, Key, Losses, Scalar
@@ -78,6 +80,30 @@ class Fixed(AbstractSampler):
         return state, info()
 
 
+class Batches(AbstractSampler):
+    """`n` of finitely many samples (default 20), each once in an epoch, in an order that is drawn for every epoch. What
+    does not fill a batch waits for the next epoch."""
+
+    n: int | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        optional_count("Batches", self.n)
+
+    def sized(self, n: int | None) -> "Batches":
+        return self if n is None else Batches(n)
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        order = place.grid(0)
+        n = min(self.n or 20, len(order))
+        return SamplerState(order[:n], (order, jnp.asarray(0, jnp.int32)))
+
+    def step(self, place, density, state, key):
+        (order, batch), n = state.memory, len(state.points)
+        order = jnp.where(batch == 0, jr.permutation(key, order), order)
+        points = jax.lax.dynamic_slice_in_dim(order, batch * n, n)
+        return SamplerState(points, (order, (batch + 1) % (len(order) // n))), info()
+
+
 class ImportanceWeights(AbstractSampler):
     """Points of a `proposal` weighted by ψ_α:  w_i = ℓ_i / Σ ℓ  (α = 0), so that  E_ψ₀[ℓ] ≈ Σ ℓ² / Σ ℓ.
 
@@ -88,14 +114,14 @@ class ImportanceWeights(AbstractSampler):
     """
 
     n: int | None = eqx.field(static=True, default=None)
-    proposal: Uniform | Sobol | Grid | Fixed = Uniform()
+    proposal: Uniform | Sobol | Grid | Fixed | Batches = Uniform()
     guard: float = eqx.field(static=True, default=0.0)
 
     def __check_init__(self):
         optional_count("ImportanceWeights", self.n)
         if not 0 <= _checks.number("ImportanceWeights", "guard", self.guard) <= 1:
             raise ValueError(f"ImportanceWeights: `guard` is a share in [0, 1], got {self.guard}.")
-        if not isinstance(self.proposal, Uniform | Sobol | Grid | Fixed):
+        if not isinstance(self.proposal, Uniform | Sobol | Grid | Fixed | Batches):
             raise ValueError(
                 f"ImportanceWeights: `proposal` must be Uniform(), Sobol() or Grid(), got {self.proposal!r}."
             )

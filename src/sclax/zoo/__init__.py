@@ -13,8 +13,12 @@ from ._helmholtz import helmholtz as helmholtz
 from ._kdv import kdv as kdv
 from ._lid_driven_cavity import lid_driven_cavity as lid_driven_cavity
 from ._navier_stokes import navier_stokes as navier_stokes
+from ._operators import burgers_operator as burgers_operator
+from ._operators import diffusion_sorption_operator as diffusion_sorption_operator
+from ._operators import navier_stokes_operator as navier_stokes_operator
 from ._reaction_diffusion import reaction_diffusion as reaction_diffusion
 from ._registry import ENTRIES as ENTRIES
+from ._registry import OPERATORS as OPERATORS
 from ._registry import Entry as Entry
 from ._registry import build as build
 from ._registry import entry as entry

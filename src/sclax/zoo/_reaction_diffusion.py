@@ -54,7 +54,7 @@ def paper_settings(nu: Range = 3.0, rho: Range = 5.0) -> PaperSettings:
         tolerance = 5e-3 if top <= 5 else 1e-2 if top <= 10 else 1e-1
         wide = nu if isinstance(nu, tuple | list) else rho
         grids = even(wide, 3, 4, 5, 6) if top <= 5 else even(wide, 3, 5, 6)
-        if tuple(wide) == (1.0, 20.0):
+        if wide in ((1.0, 20.0), [1.0, 20.0]):
             grids = ((1.0, 10.0, 20.0), (1.0, 5.0, 10.0, 15.0, 20.0))
         return PaperSettings(tolerance=tolerance, scales=scales, steps=200_000, decay=1.0, keep=2500, grids=grids)
     tolerance = 1e-2 if (nu, rho) == (3.0, 3.0) else 5e-3

@@ -16,8 +16,10 @@ from . import (
     _kdv,
     _lid_driven_cavity,
     _navier_stokes,
+    _operators,
     _reaction_diffusion,
 )
+from ._operators import Training
 from ._settings import OperatorSettings, PaperSettings
 
 
@@ -28,6 +30,7 @@ class Entry(NamedTuple):
     equation: str
     paper_settings: Callable[..., PaperSettings | OperatorSettings] | None = None
     paper_problem: Callable[..., Problem] | None = None
+    training: Callable[..., Training] | None = None  # of an operator
 
 
 def _of_the_paper(module: Any, name: str) -> Entry:
@@ -52,13 +55,25 @@ ENTRIES: dict[str, Entry] = {
 }
 
 
+OPERATORS: dict[str, Entry] = {
+    "burgers_operator": Entry(_operators.burgers_operator, _operators.BURGERS, training=_operators.burgers_training),
+    "diffusion_sorption_operator": Entry(
+        _operators.diffusion_sorption_operator, _operators.SORPTION, training=_operators.sorption_training
+    ),
+    "navier_stokes_operator": Entry(
+        _operators.navier_stokes_operator, _operators.VORTICITY, training=_operators.vorticity_training
+    ),
+}
+
+
 def entry(name: str) -> Entry:
     """The problem called `name`, or an error that lists what there is."""
-    if name not in ENTRIES:
+    known = {**ENTRIES, **OPERATORS}
+    if name not in known:
         raise ValueError(
-            f"zoo: there is no problem `{name}`; there are {_checks.listed(ENTRIES)}." + _checks.nearest(name, ENTRIES)
+            f"zoo: there is no problem `{name}`; there are {_checks.listed(known)}." + _checks.nearest(name, known)
         )
-    return ENTRIES[name]
+    return known[name]
 
 
 def build(recipe: Recipe) -> Problem:

@@ -7,7 +7,7 @@ from .. import _checks
 from ..methods import AbstractMethod
 from ..problem import Problem
 from ..samplers import R3, AbstractSampler, Uniform
-from ._registry import ENTRIES, Entry
+from ._registry import ENTRIES, OPERATORS, Entry
 from ._settings import PaperSettings
 
 
@@ -21,8 +21,18 @@ class Row(NamedTuple):
 
 
 def default(entry: Entry, **arguments: Any) -> Row:
-    """The zoo's problem with everything else left to `solve`."""
-    return Row(entry.build(**arguments))
+    """The zoo's problem with everything else left to `solve`; an operator with the recipe of its scale."""
+    return Row(entry.build(**arguments), *(entry.training(**arguments) if entry.training else ()))
+
+
+def mean_loss(entry: Entry, **arguments: Any) -> Row:
+    """The baseline of an operator: the average loss over the samples, trained by the same recipe."""
+    if entry.training is None:
+        raise ValueError(
+            f"zoo: {entry.build.__name__} learns from no data, so there is no average loss of samples; operators are "
+            f"{_checks.listed(OPERATORS)}."
+        )
+    return Row(entry.build(constrained=False, **arguments), *entry.training(**arguments))
 
 
 def _posed_by_the_paper(entry: Entry, **arguments: Any) -> tuple[Problem, PaperSettings]:
@@ -64,4 +74,10 @@ def r3(entry: Entry, **arguments: Any) -> Row:
     return _weighted(entry, R3(), **arguments)
 
 
-ROWS: dict[str, Callable[..., Row]] = {"scl": default, "paper": paper, "pinn": pinn, "r3": r3}
+ROWS: dict[str, Callable[..., Row]] = {
+    "scl": default,
+    "average": mean_loss,
+    "paper": paper,
+    "pinn": pinn,
+    "r3": r3,
+}

@@ -1,0 +1,170 @@
+"""Operators from data, one multiplier for each sample against the average loss:  python -m benchmarks.operators
+
+The same data, network, optimiser, batches and number of steps; only the measure differs. At `small`, three seeds (one
+for the smaller viscosities of Navier-Stokes), and for Burgers the equation as a further constraint. One record for each
+problem, results/<problem>-small.json, with figures of validation errors over training and of the multipliers.
+
+`--only NAME` takes one problem; `--scale tiny` tries it out; `--figures` draws from the records that exist.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import sclax as scl
+from sclax import operators, plot
+
+from ._records import RESULTS, versions, write
+
+
+class Case(NamedTuple):
+    """A problem, its arguments, how many seeds, and the bar for the ratio of test errors."""
+
+    problem: str
+    arguments: dict
+    seeds: int
+    bar: float | None
+    paper: float | None
+
+
+CASES = {
+    "burgers_operator": Case("burgers_operator", {}, 3, 0.9, 0.82),
+    "diffusion_sorption_operator": Case("diffusion_sorption_operator", {}, 3, 0.9, 0.80),
+    "navier_stokes_operator": Case("navier_stokes_operator", {"nu": 1e-3}, 3, 0.95, 0.77),
+    "navier_stokes_operator-1e-4": Case("navier_stokes_operator", {"nu": 1e-4}, 1, None, None),
+    "navier_stokes_operator-1e-5": Case("navier_stokes_operator", {"nu": 1e-5}, 1, None, None),
+}
+PHYSICS = 1e-2  # the tolerance of Burgers' equation on the operator's output
+COLOURS = {"average": plot.ACCENT, "scl": plot.SECOND, "scl_physics": "#588157"}
+
+
+def methods(name):
+    return ("average", "scl", "scl_physics") if name == "burgers_operator" else ("average", "scl")
+
+
+def train(name, method, seed, scale):
+    """One run in this process; prints its record."""
+    case = CASES[name]
+    extra = {"physics": PHYSICS} if method == "scl_physics" else {}
+    row = scl.zoo.ROWS[method.split("_")[0]](scl.zoo.entry(case.problem), scale=scale, **case.arguments, **extra)
+    solution = scl.solve(row.problem, row.model, row.method, seed=seed, steps=row.steps, progress=False)
+    splits = {split: solution.errors(split) for split in ("train", "validation", "test")}
+    found = {
+        "seed": seed,
+        "relative_l2": solution.error(),
+        "relative_l2_last": solution.last_error,
+        **{f"{split}_errors": errors.tolist() for split, errors in splits.items()},
+        "validation": solution.history["merit"].tolist(),
+        "steps": solution.steps,
+        "seconds": solution.seconds,
+        "operator_evaluations": solution.operator_evaluations,
+        "sup_residual": solution.check().sup_residual,
+    }
+    if case.problem.startswith("diffusion"):
+        problem = row.problem
+        found["nearest_neighbour"] = float(operators.nearest_neighbour(problem.train, problem.test).mean())
+        found["interpolation"] = float(operators.interpolation(problem.train, problem.test).mean())
+    if method == "scl" and seed == 0:
+        solution.plot_multipliers(RESULTS / f"{name}-{scale}-multipliers.png")
+        solution.plot(RESULTS / f"{name}-{scale}-solution.png")
+    print(json.dumps(found))
+
+
+def run(name, scale):
+    case, runs = CASES[name], {}
+    # Made once, before anything is timed.
+    scl.zoo.entry(case.problem).build(scale=scale, **case.arguments)
+    for method in methods(name):
+        runs[method] = []
+        for seed in range(case.seeds if scale == "small" else 1):
+            command = [sys.executable, "-m", "benchmarks.operators", "--run", name, method, str(seed), scale]
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            runs[method].append(json.loads(done.stdout.splitlines()[-1]))
+            r = runs[method][-1]
+            print(
+                f"{name:30}{method:12} seed {seed}  test {r['relative_l2']:.3e}  worst {max(r['test_errors']):.2e}  "
+                f"last {r['relative_l2_last']:.3e}  {r['seconds']:.0f} s",
+                flush=True,
+            )
+    errors = {method: [r["relative_l2"] for r in found] for method, found in runs.items()}
+    mean = {method: float(np.mean(found)) for method, found in errors.items()}
+    about = {
+        "command": f"python -m benchmarks.operators --only {name}",
+        "problem": case.problem,
+        "arguments": case.arguments,
+        "scale": scale,
+        **mean,
+        "ratio": mean["scl"] / mean["average"],
+        "paper_ratio": case.paper,
+        "lists": errors,
+        "spread": {method: float(np.std(found)) for method, found in errors.items()},
+        "runs": runs,
+        "versions": versions(),
+    }
+    write(f"{name}-{scale}", about)
+
+
+def stored(name, scale):
+    path = RESULTS / f"{name}-{scale}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def table(scale):
+    print(
+        f"{'problem':30}{'average':>10}{'scl':>10}{'ratio':>8}{'bar':>7}{'paper':>7}{'worst: average':>16}{'scl':>10}"
+    )
+    for name, case in CASES.items():
+        found = stored(name, scale)
+        if found is None:
+            continue
+        worst = {m: np.mean([max(r["test_errors"]) for r in found["runs"][m]]) for m in ("average", "scl")}
+        mark = "*" if case.bar is not None and found["ratio"] > case.bar else ""
+        print(
+            f"{name:30}{found['average']:10.2e}{found['scl']:10.2e}{found['ratio']:7.2f}{mark:1}{case.bar or '-':>7}"
+            f"{case.paper or '-':>7}{worst['average']:16.2e}{worst['scl']:10.2e}"
+        )
+        if "scl_physics" in found:
+            print(f"{'  with the equation':30}{'':10}{found['scl_physics']:10.2e}")
+    print("* above its bar")
+
+
+def figures(scale):
+    names = [name for name in CASES if stored(name, scale)]
+    if not names:
+        return
+    figure, axes = plot.subplots(len(names), width=3.2, height=2.8)
+    for axis, name in zip(axes, names, strict=True):
+        for method, runs in stored(name, scale)["runs"].items():
+            for k, one in enumerate(runs):
+                text = method.replace("_", " with ") if k == 0 else None
+                axis.semilogy(one["validation"], color=COLOURS[method], lw=1.1, alpha=0.8, label=text)
+        axis.set_title(name.replace("_", " "), fontsize=9)
+        axis.set_xlabel("epoch", fontsize=9)
+    axes[0].set_ylabel("validation error", fontsize=9)
+    axes[0].legend(frameon=False, fontsize=8)
+    plot.finish(figure, Path(RESULTS / f"operators-{scale}.png"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=CASES)
+    parser.add_argument("--scale", default="small")
+    parser.add_argument("--run", nargs=4, metavar=("NAME", "METHOD", "SEED", "SCALE"))
+    parser.add_argument("--figures", action="store_true")
+    given = parser.parse_args()
+    if given.run:
+        return train(given.run[0], given.run[1], int(given.run[2]), given.run[3])
+    if not given.figures:
+        for name in [given.only] if given.only else CASES:
+            run(name, given.scale)
+    table(given.scale)
+    figures(given.scale)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,433 @@
+"""Solution operators: batches, one multiplier for each sample, equations on grids, and what a user does with them."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+import xarray as xr
+
+import sclax as scl
+from sclax import operators
+from sclax.domains import PointSet
+
+X, T = np.arange(8) / 8, np.linspace(0.0, 1.0, 5)
+RELATIVE = scl.Data(scl.RelativeL2())
+
+
+def decays(samples=12, seed=0, factor=1.0):
+    """a(x) ↦ factor · a(x) e^(−t)."""
+    a = np.random.default_rng(seed).normal(size=(samples, len(X)))
+    u = factor * a[:, None, :] * np.exp(-T)[:, None]
+    return xr.Dataset({"input": (("sample", "x"), a), "solution": (("sample", "t", "x"), u)}, {"t": T, "x": X})
+
+
+class Scaled(eqx.Module):
+    """a(x) ↦ factor · a(x) e^(−t): exact for factor 1."""
+
+    factor: jnp.ndarray
+
+    def __call__(self, values):
+        t = jnp.linspace(0.0, 1.0, values.shape[0])
+        return self.factor * values * jnp.exp(-t)[:, None, None]
+
+
+def posed(dataset=None, tolerance=1e-3, **more):
+    more = {"batch": 4, "periodic": ("x",), **more}
+    return scl.OperatorProblem(
+        decays() if dataset is None else dataset, constraints={"data": scl.each(RELATIVE) <= tolerance}, **more
+    )
+
+
+METHOD = scl.PrimalDual(primal=optax.adam(0.02), dual=scl.DualAscent(0.1))
+
+
+def trained(problem=None, model=None, method=METHOD, steps=60, **more):
+    problem = posed(validation=2, test=2) if problem is None else problem
+    model = Scaled(jnp.asarray(0.5)) if model is None else model
+    return scl.solve(problem, model, method, steps=steps, progress=False, **more)
+
+
+# --- batches --------------------------------------------------------------------------------------------------------
+
+
+def epochs(samples, n, count, seed=0):
+    place, sampler = PointSet(jnp.zeros((samples, 1))), scl.Batches(n)
+    state = sampler.init(place, jax.random.key(seed))
+    found = []
+    for k in range(count):
+        state, _ = sampler.step(place, None, state, jax.random.key(100 * seed + k))
+        found.append(np.asarray(state.points[:, 0], int))
+    return found
+
+
+def test_each_sample_is_in_one_batch_of_an_epoch():
+    batches = epochs(12, 4, 6)
+    assert sorted(np.concatenate(batches[:3])) == sorted(np.concatenate(batches[3:])) == list(range(12))
+    assert np.concatenate(batches[:3]).tolist() != np.concatenate(batches[3:]).tolist()
+
+
+def test_shuffling_is_the_seed_s():
+    same = [a.tolist() for a in epochs(12, 4, 6)]
+    assert [a.tolist() for a in epochs(12, 4, 6)] == same
+    assert [a.tolist() for a in epochs(12, 4, 6, seed=1)] != same
+
+
+def test_what_does_not_fill_a_batch_waits():
+    batches = epochs(11, 4, 4)
+    assert len(set(np.concatenate(batches[:2]))) == 8
+    assert len(set(np.concatenate(batches))) > 8
+
+
+# --- multipliers ----------------------------------------------------------------------------------------------------
+
+DUALS = {
+    "ascent": scl.DualAscent(0.1),
+    "nupi": scl.NuPI(0.1),
+    "augmented": scl.AugmentedLagrangian(0.5),
+    "adam": optax.adam(0.1),
+    "momentum": optax.sgd(0.1, momentum=0.9),
+}
+
+
+@pytest.mark.parametrize("name", DUALS)
+def test_a_sample_outside_the_batch_keeps_its_multiplier(name):
+    """Three steps, so that momentum would carry samples on; whoever is out stays where it was, to the bit."""
+    method = scl.PrimalDual(primal=optax.sgd(0.01), dual=DUALS[name])
+    problem = method.prepare(posed()).bare()
+    state = method.init(problem, Scaled(jnp.asarray(0.5)), jax.random.key(0))
+    step = eqx.filter_jit(method.step)
+    for k in range(6):
+        before = state
+        state, info = step(problem, state, jax.random.key(k))
+        batch = np.asarray(state.samplers[0].points[:, 0], int)
+        out = np.setdiff1d(np.arange(12), batch)
+        old, new = (np.asarray(s.multipliers["data"]) for s in (before, state))
+        np.testing.assert_array_equal(new[out], old[out])
+        assert np.all(new[batch] > old[batch])
+        np.testing.assert_array_equal(np.flatnonzero(info.seen["data"]), np.sort(batch))
+        for a, b in zip(jax.tree.leaves(before.dual), jax.tree.leaves(state.dual), strict=True):
+            if np.shape(a) == (12,):
+                np.testing.assert_array_equal(np.asarray(a)[out], np.asarray(b)[out])
+
+
+def test_the_step_descends_the_lagrangian_of_the_batch():
+    """Σ over the batch of λ_j ‖(θ − 1) a_j e^(−t)‖ / ‖a_j e^(−t)‖ has the slope −Σ λ_j for θ < 1."""
+    method = scl.PrimalDual(primal=optax.sgd(1.0), dual=scl.DualAscent(1e-9))
+    problem = method.prepare(posed()).bare()
+    state = method.init(problem, Scaled(jnp.asarray(0.5)), jax.random.key(0))
+    prices = jnp.linspace(0.001, 0.012, 12)
+    after, _ = method.step(problem, state._replace(multipliers={"data": prices}), jax.random.key(1))
+    batch = np.asarray(after.samplers[0].points[:, 0], int)
+    assert float(after.model.factor) == pytest.approx(0.5 + float(prices[batch].sum()), rel=1e-4)
+
+
+def test_the_hardest_sample_has_the_largest_multiplier():
+    """One sample follows another law; no factor satisfies both, and its multiplier says so."""
+    data = decays(13)
+    data["solution"][3] *= -1.0
+    solution = trained(posed(data.isel(sample=slice(0, 12)), tolerance=0.05), steps=90)
+    assert np.argmax(solution.sample_multipliers) == 3
+    hardest = solution.hardest(2)
+    assert int(hardest.sample[0]) == 3
+    np.testing.assert_allclose(hardest["input"][0], data["input"][3], rtol=1e-6)
+    assert float(hardest["multiplier"][0]) == pytest.approx(solution.sample_multipliers.max())
+    assert float(hardest["error"][0]) > float(hardest["error"][1])
+
+
+def test_values_of_an_epoch_are_those_of_every_sample():
+    solution = trained(posed(batch=4), steps=6)
+    values = solution.history["values.data"]
+    assert values.shape == (2, 12)  # a record for each epoch of three steps
+    assert np.all(np.isfinite(values))
+    partial = trained(posed(batch=5), steps=2)  # two batches of five: two samples wait
+    assert np.isnan(partial.history["values.data"]).sum() == 2
+    assert np.isfinite(partial.violations["data"])
+
+
+# --- losses and equations -------------------------------------------------------------------------------------------
+
+
+def rows_of(problem, model, samples):
+    (term,) = problem.terms
+    w = jnp.asarray(samples, float)[:, None]
+    rows = term.law.rows(model, problem.parameters, w)
+    return term, rows, term.law.losses(rows)
+
+
+def test_losses_are_relative_or_mean_square():
+    data, model = decays(), Scaled(jnp.asarray(0.25))
+    truth = data["solution"].values
+    _, _, relative = rows_of(posed(), model, [0, 7])
+    np.testing.assert_allclose(relative, 0.75, rtol=1e-5)
+    square = scl.OperatorProblem(data, constraints={"data": scl.each(scl.Data()) <= 1e-3}, batch=4)
+    _, _, losses = rows_of(square, model, [0, 7])
+    np.testing.assert_allclose(losses, np.mean((0.75 * truth[[0, 7]]) ** 2, axis=(1, 2)), rtol=1e-5)
+
+
+def test_the_average_loss_is_a_choice_of_measure():
+    problem = scl.OperatorProblem(decays(), objective=scl.average(RELATIVE), batch=4, validation=2, test=2)
+    solution = trained(problem, steps=100)
+    assert solution.error() < 0.05
+    assert not solution.multipliers
+    assert solution.plot_multipliers() is None
+
+
+class Given(eqx.Module):
+    """A known function of the grid, whatever the input; one weight, which multiplies it."""
+
+    factor: jnp.ndarray
+    function: object = eqx.field(static=True)
+
+    def __call__(self, values):
+        t = jnp.linspace(0.0, 1.0, values.shape[0])[:, None]
+        x = (jnp.arange(values.shape[1]) / values.shape[1])[None]
+        return self.factor * self.function(x, t)[..., None]
+
+
+def on_grid(equation, function, points, frames, **parameters):
+    coords = {"t": np.linspace(0, 1, frames), "x": np.arange(points) / points}
+    zeros = {
+        "input": (("sample", "x"), np.zeros((3, points))),
+        "solution": (("sample", "t", "x"), np.zeros((3, frames, points))),
+    }
+    problem = scl.OperatorProblem(
+        xr.Dataset(zeros, coords),
+        constraints={"pde": scl.average(equation) <= 1e-3},
+        parameters=parameters,
+        periodic=("x",),
+        batch=3,
+    )
+    return np.asarray(rows_of(problem, Given(jnp.asarray(1.0), function), [0])[1])
+
+
+def test_an_equation_on_the_output_is_spectral_in_periodic_directions(x64):
+    """uₜ = ν uₓₓ of e^(−ν 4π² t) sin 2πx, on so many frames that differences in time do not count."""
+    nu = 0.01
+    exact = lambda x, t: jnp.exp(-nu * 4 * np.pi**2 * t) * jnp.sin(2 * np.pi * x)
+    for points in (8, 9):
+        rows = on_grid(lambda u_t, u_xx, nu: u_t - nu * u_xx, exact, points, 41, nu=nu)
+        assert np.abs(rows).max() < 1e-7
+    wrong = on_grid(lambda u_t, u_xx, nu: u_t + nu * u_xx, exact, 8, 41, nu=nu)
+    assert np.abs(wrong).max() > 1e-2
+
+
+def test_differences_converge_at_order_four(x64):
+    wave = lambda x, t: jnp.sin(3 * t) + 0 * x
+    errors = [np.abs(on_grid(lambda u_tt, u: u_tt + 9 * u, wave, 4, n)).max() * np.sqrt(4 * n) for n in (21, 41)]
+    assert errors[0] / errors[1] > 12
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_difference_matrices_are_exact_on_polynomials(order):
+    axis = np.sort(np.random.default_rng(0).uniform(0, 2, 9))
+    matrix = operators.difference_matrix(axis, order)
+    for degree in range(order + 4):
+        polynomial = np.polynomial.Polynomial.basis(degree)
+        np.testing.assert_allclose(matrix @ polynomial(axis), polynomial.deriv(order)(axis), atol=1e-8)
+
+
+def test_an_equation_sees_the_coordinates(x64):
+    rows = on_grid(lambda u, x, t: u - x * t, lambda x, t: x * t, 8, 5)
+    np.testing.assert_allclose(rows, 0.0, atol=1e-12)
+
+
+def test_equations_and_data_train_together():
+    problem = scl.OperatorProblem(
+        decays(),
+        constraints={"data": scl.each(RELATIVE) <= 1e-2, "pde": scl.worst_case(lambda u, u_t: u_t + u) <= 1e-4},
+        batch=4,
+        validation=2,
+        test=2,
+    )
+    solution = trained(problem, steps=120)
+    assert solution.error() < 0.05
+    assert solution.operator_evaluations == 120 * 4 * 40  # residuals at the points of the grid
+    assert {"data", "pde"} == set(solution.check().sup_residual)
+
+
+# --- training -------------------------------------------------------------------------------------------------------
+
+
+def test_training_finds_the_operator():
+    solution = trained(steps=200)
+    assert solution.error() < 0.02
+    assert solution.feasible or solution.violations["data"] < 0.02
+    np.testing.assert_allclose(solution.errors("train"), abs(float(solution.model.factor) - 1), atol=1e-6)
+
+
+def test_the_state_of_lowest_validation_error_is_the_result():
+    """A rate at which the factor bounces: the result is the best epoch, and the last state is told beside it."""
+    method = scl.PrimalDual(primal=optax.sgd(2.0), dual=scl.DualAscent(0.5))
+    solution = trained(method=method, steps=31)
+    history = solution.history
+    best = int(np.argmin(history["merit"]))
+    assert history["kept"][-1] == history["step"][best]
+    assert solution.errors("validation").mean() == pytest.approx(history["merit"][best], rel=1e-5)
+    assert history["merit"][-1] > history["merit"][best]
+    assert solution.last_error > solution.error()
+
+
+def test_runs_resume_bit_for_bit(tmp_path):
+    whole = trained(steps=20)
+    trained(steps=7, checkpoint=tmp_path / "run")
+    resumed = trained(steps=20, checkpoint=tmp_path / "run")
+    np.testing.assert_array_equal(resumed.sample_multipliers, whole.sample_multipliers)
+    assert float(resumed.model.factor) == float(whole.model.factor)
+
+
+def test_seeds_at_once_are_the_seeds_one_by_one():
+    together = trained(seeds=2, steps=12)
+    for solution in together:
+        alone = trained(seed=solution.seed, steps=12)
+        np.testing.assert_allclose(solution.sample_multipliers, alone.sample_multipliers, rtol=1e-5)
+
+
+def test_the_default_network_and_method_learn():
+    solution = scl.solve(posed(decays(40), validation=8, test=8), steps=40, progress=False)
+    assert isinstance(solution.model, scl.nn.FNO)
+    assert solution.history["merit"][-1] < 0.8 * solution.history["merit"][0]
+
+
+# --- what a user does with it ---------------------------------------------------------------------------------------
+
+
+def test_a_new_function_on_any_grid():
+    solution = trained(steps=30)
+    factor = float(solution.model.factor)
+    a = np.sin(2 * np.pi * np.arange(17) / 17)
+    found = solution(a, t=9)
+    assert found.shape == (9, 17)
+    np.testing.assert_allclose(found, factor * np.exp(-np.linspace(0, 1, 9))[:, None] * a, rtol=1e-4, atol=1e-6)
+    assert solution(np.stack([a, a])).shape == (2, 5, 17)
+
+
+def test_check_reports_the_worst_sample_and_unseen_ones():
+    solution = trained(steps=30)
+    report = solution.check()
+    worst = int(report["data"].where["sample"])
+    assert solution.errors("train")[worst] == pytest.approx(report["data"].estimate, rel=1e-4)
+    assert report.points == 8
+    assert "2 test samples" in str(report)
+
+
+def test_save_and_load(tmp_path):
+    problem = posed(decays(16), validation=4, test=4)
+    model = scl.nn.FNO(1, 1, (2, 2), 1, 4, 4, 2, key=jax.random.key(0))
+    solution = trained(problem, model, steps=4)
+    solution.save(tmp_path / "operator.scl")
+    loaded = scl.load(tmp_path / "operator.scl", problem=problem)
+    assert isinstance(loaded, scl.OperatorSolution)
+    np.testing.assert_allclose(loaded(X), solution(X), rtol=1e-6)
+    np.testing.assert_array_equal(loaded.sample_multipliers, solution.sample_multipliers)
+    assert loaded.last_error == solution.last_error
+
+
+def test_figures(tmp_path):
+    solution = trained(steps=12)
+    solution.plot(tmp_path / "solution.png")
+    solution.plot_history(tmp_path / "history.png")
+    figure = solution.plot_multipliers(tmp_path / "multipliers.png")
+    assert len(figure.axes) == 6
+    assert all((tmp_path / f"{n}.png").stat().st_size > 5000 for n in ("solution", "history", "multipliers"))
+
+
+def test_baselines_without_a_network():
+    data = decays(6)
+    train, other = (posed(data, batch=2).train, posed(data.isel(sample=[4, 1]), batch=2).train)
+    np.testing.assert_allclose(operators.nearest_neighbour(train, other), 0.0, atol=1e-6)
+    assert operators.interpolation(train, other) is None
+    levels = np.asarray([0.1, 0.3, 0.2])
+    constant = xr.Dataset(
+        {
+            "input": (("sample", "x"), np.repeat(levels[:, None], 8, 1)),
+            "solution": (("sample", "t", "x"), levels[:, None, None] * np.ones((3, 5, 8))),
+        },
+        {"t": T, "x": X},
+    )
+    three = posed(constant, batch=2).train
+    middle = posed(
+        constant.assign(input=constant["input"] * 0 + 0.25, solution=constant["solution"] * 0 + 0.25), batch=2
+    )
+    np.testing.assert_allclose(operators.interpolation(three, middle.train), 0.0, atol=1e-6)
+
+
+# --- bad data -------------------------------------------------------------------------------------------------------
+
+
+def changed(name, **index):
+    data = decays()
+    data[name][index] = np.nan
+    return data
+
+
+BAD = {
+    "NaN in a solution": (lambda: posed(changed("solution", sample=5, t=0, x=0)), ("solution", "sample 5")),
+    "NaN in an input": (lambda: posed(changed("input", sample=2, x=0)), ("input", "sample 2")),
+    "no Dataset": (lambda: posed(np.zeros(3)), ("dataset", "ndarray")),
+    "no variable": (lambda: posed(decays().rename(input="a")), ("`input`", "solution")),
+    "no samples": (lambda: posed(decays().isel(sample=slice(0, 0))), ("no samples",)),
+    "batch too large": (lambda: posed(batch=50), ("batch", "50", "12")),
+    "nothing to train on": (lambda: posed(test=12), ("test", "12")),
+    "unequal grids": (lambda: posed(test=decays().isel(x=slice(0, 4))), ("test", "4", "8")),
+    "empty split": (lambda: trained(posed(), steps=1).errors("test"), ("test",)),
+    "unknown split": (lambda: trained(posed(), steps=1).errors("tests"), ("split", "tests")),
+    "a zero sample": (lambda: posed(decays() * 0), ("sample 0", "MeanSquare")),
+    "unknown periodic": (lambda: posed(periodic=("y",)), ("periodic", "y")),
+    "each as objective": (
+        lambda: scl.OperatorProblem(decays(), objective=1 * scl.each(RELATIVE), batch=4),
+        ("each", "average"),
+    ),
+    "a condition": (
+        lambda: scl.OperatorProblem(decays(), constraints={"ic": scl.average(scl.Initial(0.0)) <= 1.0}, batch=4),
+        ("Data()", "Initial"),
+    ),
+    "data without a data set": (
+        lambda: scl.Problem(scl.Box(x=(0, 1)), constraints={"data": scl.each(scl.Data()) <= 1.0}),
+        ("OperatorProblem",),
+    ),
+    "second order": (
+        lambda: trained(method=scl.PrimalDual(scl.GaussNewton(), scl.DualAscent(0.1))),
+        ("GaussNewton", "optax.adam"),
+    ),
+    "a model of other size": (
+        lambda: trained(model=scl.nn.FNO(2, 1, 2, 1, 4, 4, 2, key=jax.random.key(0))),
+        ("inputs",),
+    ),
+    "values of another shape": (lambda: trained(steps=1)(np.zeros((2, 3, 4))), ("values", "(2, 3, 4)")),
+    "points of a known coordinate": (lambda: trained(steps=1)(X, x=5), ("x", "t")),
+    "no such sample": (lambda: trained(steps=1).plot(sample=9), ("sample", "9")),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_data_are_refused(name):
+    make, said = BAD[name]
+    with pytest.raises(ValueError) as caught:
+        make()
+    assert all(word in str(caught.value) for word in said), caught.value
+
+
+# --- the zoo --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", scl.zoo.OPERATORS)
+def test_tiny_experiments_run(name):
+    entry = scl.zoo.entry(name)
+    for method in ("scl", "average"):
+        row = scl.zoo.ROWS[method](entry, scale="tiny")
+        solution = scl.solve(row.problem, row.model, row.method, steps=2, progress=False)
+        assert np.isfinite(solution.error())
+        assert (solution.sample_multipliers is None) == (method == "average")
+
+
+def test_physics_joins_the_data():
+    problem = scl.zoo.burgers_operator("tiny", physics=1e-2)
+    assert problem.constraints == ("data", "pde")
+
+
+def test_the_paper_s_scale_is_the_paper_s():
+    training = scl.zoo.OPERATORS["burgers_operator"].training(scale="paper")
+    assert training.steps == 500 * 40
+    assert training.model.settings == scl.zoo.paper_settings("burgers")
