@@ -159,6 +159,17 @@ def test_check_says_where_a_family_is_least_reliable():
     assert not solved(scl.zoo.convection(beta=2.0), lambda z: z[:1]).check(points=100)["pde"].least_reliable
 
 
+def test_a_pinn_on_a_grid_is_checked_between_its_values():
+    """Exact at β = 1 and 30, wrong between: trained there, it would look perfect."""
+    between = lambda z: (jnp.sin(z[0] - z[2] * z[1]) + (z[2] - 1) * (30 - z[2]) * jnp.sin(z[0]))[None]
+    solution = solved(FAMILY.discretised({"beta": [1.0, 30.0]}), between)
+    report = solution.check(points=10_000)
+    assert report["pde"].largest_residual > 100
+    assert 10 < report["pde"].where["beta"] < 28
+    assert float(solution.residual_map(progress=False, beta=[15.0])["rms"][0]) > 100
+    assert len(solution.plot_family(progress=False, beta=3).axes) == 2
+
+
 def test_check_finds_the_worst_corner_of_two_parameters():
     corner = lambda z: (scl.zoo._helmholtz.exact(*z) + z[0] * (z[2] - 1) ** 4 * (2 - z[3]) ** 4)[None]
     where = solved(SQUARE, corner).check(points=20_000)["pde"].least_reliable

@@ -10,6 +10,7 @@ import pytest
 
 import sclax as scl
 from sclax import _gram
+from sclax.gauss_newton import LEAST
 
 from . import small
 
@@ -154,7 +155,7 @@ def stepped(problem, model, primal=PLAIN, prices=None):
 
 
 def test_a_linear_problem_is_solved_by_the_damped_normal_equations(x64):
-    """u = a + b x,  rows √w (u' − 1) and u(0), u(1):  the step is −Jᵀ (J Jᵀ + μ)⁻¹ ρ with μ = 0.1 · 1."""
+    """u = a + b x,  rows √w (u' − 1) and u(0), u(1):  the step is −Jᵀ (J Jᵀ + μ)⁻¹ ρ with μ = LEAST · 1."""
     model = small.Line(jnp.asarray(0.3), jnp.asarray(-0.2))
     problem = scl.Problem(
         small.unit(),
@@ -167,11 +168,11 @@ def test_a_linear_problem_is_solved_by_the_damped_normal_equations(x64):
     x = np.asarray(jax.vmap(ends.law.place.embed)(ends.chosen.init(ends.law.place, jr.split(jr.key(0), 2)[0]).points))
     jacobian = np.concatenate([np.stack([np.ones(len(x)), x[:, 0]], axis=1) / np.sqrt(len(x)), jacobian])
     rho = jacobian @ np.asarray([0.3, -0.2]) - np.asarray([*np.zeros(len(x)), 2.0])
-    step = np.linalg.solve(jacobian.T @ jacobian + 0.1 * np.eye(2), jacobian.T @ rho)
+    step = np.linalg.solve(jacobian.T @ jacobian + LEAST * np.eye(2), jacobian.T @ rho)
     # The push-through identity: the same step in the space of weights. Length 1 improves most on a quadratic.
     np.testing.assert_allclose([after.a, after.b], np.asarray([0.3, -0.2]) - step, rtol=1e-10)
     assert trials == 2
-    assert float(state.factor) == pytest.approx(0.1)
+    assert float(state.factor) == pytest.approx(LEAST)
 
 
 def test_a_step_that_does_not_improve_is_rejected_and_damping_grows(x64):
@@ -179,7 +180,7 @@ def test_a_step_that_does_not_improve_is_rejected_and_damping_grows(x64):
     problem = scl.Problem(small.unit(), objective=scl.average(lambda u: jnp.where(u > 0.5, jnp.nan, 2.0 - u)))
     after, state, evaluation, trials = stepped(problem, small.value(0.4999))
     assert float(after.value) == pytest.approx(0.4999)
-    assert float(state.factor) == pytest.approx(0.4)
+    assert float(state.factor) == pytest.approx(4 * LEAST)
     assert trials == 8
     assert bool(jnp.isfinite(evaluation.objective))
 
@@ -203,7 +204,7 @@ def test_degenerate_systems_give_finite_steps(name):
             assert bool(jnp.isfinite(after.value))
             assert all(bool(jnp.isfinite(part)) for part in state)
             if name in ("duplicate rows", "a single row"):
-                assert float(after.value) == pytest.approx(2.0 - 1.5 * 0.1 / 1.1, rel=1e-3)
+                assert float(after.value) == pytest.approx(2.0 - 1.5 * LEAST / (1 + LEAST), rel=1e-3)
             else:
                 assert float(after.value) == pytest.approx(0.5)
 

@@ -15,7 +15,7 @@ from rich.progress import Progress
 
 from . import _checks
 from ._typing import Array, Float, Key, Model, Points
-from .domains import TIME, Box, PointSet
+from .domains import TIME, Box, Discretised, PointSet
 from .fields import outputs
 from .measures import Term
 from .problem import Problem, Solved
@@ -105,7 +105,8 @@ def residual_map(
     """The size of a law's residual at each parameter of a family's grid, root mean square (`rms`) and largest
     (`largest`), on 4096 even points of the other coordinates. It needs no reference."""
     names = problem.domain.names
-    laws = {t.name: t for t in problem.terms if t.law.place.chart.names == names}
+    whole = [_whole(problem, term) for term in problem.terms]
+    laws = {t.name: t for t in whole if t.law.place.chart.names == names}
     if not laws or not problem.domain.parameters:
         raise ValueError("residual_map: a family is needed, parameters={...: (low, high)}, and a law on its interior.")
     if name is not None and name not in laws:
@@ -122,6 +123,14 @@ def residual_map(
     found = _over(family, sizes, "residual", progress)
     dims = tuple(family)
     return xr.Dataset({"rms": (dims, found[..., 0]), "largest": (dims, found[..., 1])}, coords=family)
+
+
+def _whole(problem: Problem, term: Term) -> Term:
+    """The law over the whole range of the parameters, where it was trained at some of their values."""
+    place = term.law.place
+    if not isinstance(place, Discretised):
+        return term
+    return dataclasses.replace(term, law=dataclasses.replace(term.law, place=place.inner.within(problem.domain)))
 
 
 def _family(problem: Problem, axes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -267,7 +276,9 @@ def check(
     """
     points, problem = _checks.count("check", "points", points), problem.bare()
     key = jr.key(np.uint32(seed) ^ np.uint32(0x5C1A))  # not a key that training used
-    samples = [_examine(problem, model, t, points, jr.fold_in(key, i)) for i, t in enumerate(problem.terms)]
+    samples = [
+        _examine(problem, model, _whole(problem, t), points, jr.fold_in(key, i)) for i, t in enumerate(problem.terms)
+    ]
     findings = []
     for term, sample in zip(problem.terms, samples, strict=True):
         estimate, tolerance = sample.estimate, None
