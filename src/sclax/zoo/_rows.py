@@ -22,7 +22,8 @@ class Row(NamedTuple):
 
 def default(entry: Entry, **arguments: Any) -> Row:
     """The zoo's problem with everything else left to `solve`; an operator with the recipe of its scale."""
-    return Row(entry.build(**arguments), *(entry.training(**arguments) if entry.training else ()))
+    problem = entry.build(**arguments)
+    return Row(problem) if entry.training is None else Row(problem, *entry.training(**arguments))
 
 
 def mean_loss(entry: Entry, **arguments: Any) -> Row:
