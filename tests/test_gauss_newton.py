@@ -10,7 +10,7 @@ import pytest
 
 import sclax as scl
 from sclax import _gram
-from sclax.gauss_newton import LEAST
+from sclax.gauss_newton import LEAST, STEADY
 
 from . import small
 
@@ -173,6 +173,17 @@ def test_a_linear_problem_is_solved_by_the_damped_normal_equations(x64):
     np.testing.assert_allclose([after.a, after.b], np.asarray([0.3, -0.2]) - step, rtol=1e-10)
     assert trials == 2
     assert float(state.factor) == pytest.approx(LEAST)
+
+
+def test_laws_that_cannot_hold_are_damped_more(x64):
+    """u → 2 from 0.5 in a step of 1.5 / (1 + factor): the factor of a tempered worst case is ten times as large."""
+    posed = scl.Problem(
+        small.unit(), constraints={"law": scl.worst_case(lambda u: u - 2, sampler=scl.ImportanceWeights(8)) <= 0.0}
+    )
+    for problem, factor in ((posed, LEAST), (posed.tempered("law"), STEADY)):
+        after, state, _, _ = stepped(problem, small.value(0.5), prices={"law": jnp.asarray(1.0)})
+        assert float(after.value) == pytest.approx(2.0 - 1.5 * factor / (1 + factor))
+        assert float(state.factor) == pytest.approx(factor)
 
 
 def test_a_step_that_does_not_improve_is_rejected_and_damping_grows(x64):

@@ -21,6 +21,7 @@ from .samplers import AbstractSampler, Fixed, Grid, ImportanceWeights, Metropoli
 
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)  # of a step, tried from the longest down
 LEAST, MOST = 0.01, 1e2  # bounds of the damping's factor; below, each step would overfit its own draw
+STEADY = 0.1  # the lower bound where a law cannot hold everywhere, and no step may trust its draw so much
 PROBES = 256  # points that measure the size of a residual's gradient
 
 
@@ -193,7 +194,10 @@ class GaussNewton(AbstractPrimal):
         rho = stack([found.rows for found in evaluation.terms])
         # Rounding makes a singular matrix indefinite by about its norm times eps.
         floor = 10 * jnp.finfo(gram.dtype).eps * jnp.trace(gram) + jnp.finfo(gram.dtype).tiny ** 0.5
-        damped = gram + jnp.maximum(state.factor * state.loss, floor) * jnp.eye(len(gram), dtype=gram.dtype)
+        least = jnp.where(_unmeetable(problem), STEADY, LEAST)
+        damped = gram + jnp.maximum(jnp.maximum(state.factor, least) * state.loss, floor) * jnp.eye(
+            len(gram), dtype=gram.dtype
+        )
         direction = pull(jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(damped, lower=True), rho))
         moved = lambda length: [leaf - length * d for leaf, d in zip(leaves, direction, strict=True)]
         before = jnp.sum(rho**2)
@@ -201,7 +205,12 @@ class GaussNewton(AbstractPrimal):
         factor = state.factor * jnp.where(length >= 0.5, 0.5, jnp.where(length > 0, 1.5, 4.0))
         # A rejected direction may hold NaN, and 0 · NaN is no step of length 0.
         leaves = [jnp.where(length > 0, new, old) for new, old in zip(moved(length), leaves, strict=True)]
-        return rebuild(leaves), Damping(jnp.clip(factor, LEAST, MOST), after), evaluation, trials
+        return rebuild(leaves), Damping(jnp.clip(factor, least, MOST), after), evaluation, trials
+
+
+def _unmeetable(problem: Problem) -> Array:
+    """Whether a worst case had to become an average: its residual stays, on other points at every draw."""
+    return jnp.max(jnp.stack([term.temper for term in problem.terms])) > 0
 
 
 def _entries(term: Term, price: Array, w: Points) -> Array:
