@@ -166,6 +166,12 @@ def test_losses_are_relative_or_mean_square():
     np.testing.assert_allclose(losses, np.mean((0.75 * truth[[0, 7]]) ** 2, axis=(1, 2)), rtol=1e-5)
 
 
+def test_the_loss_of_each_decides():
+    given = scl.each(RELATIVE, scl.MeanSquare()) <= 1e-3
+    problem = scl.OperatorProblem(decays(), constraints={"data": given}, batch=4)
+    assert problem.terms[0].law.power == 2
+
+
 def test_the_average_loss_is_a_choice_of_measure():
     problem = scl.OperatorProblem(decays(), objective=scl.average(RELATIVE), batch=4, validation=2, test=2)
     solution = trained(problem, steps=100)

@@ -270,7 +270,7 @@ def _write(directory: Path, solution: Solution, about: dict[str, Any]) -> None:
 
 
 def _summary(console: Console, best: Solution, records: list[dict[str, Any]], directory: Path) -> None:
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, collapse_padding=True)  # which fits into 80 columns
     for column in ("seed", "relative L2", "objective", "constraint", "violation", "multiplier", "max |r|", "seconds"):
         table.add_column(column, justify="left" if column == "constraint" else "right")
     show = lambda value: "–" if value is None else f"{value:.3g}"

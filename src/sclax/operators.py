@@ -149,8 +149,8 @@ class OperatorProblem(Problem):
 
     **Arguments:**
 
-    - `dataset`: an xarray Dataset with the variables `input` and `output`, whose first dimension is `sample`. The
-      input may lack coordinates of the output, time for instance.
+    - `dataset`: an xarray Dataset with an input function and its solution for each `sample`, the first dimension, in
+      the variables that `input` and `output` name. The input may lack coordinates of the output, time for instance.
     - `objective`, `constraints`: measures of `Data()`, the misfit of a sample, and of equations by argument name, which
       hold on the operator's output. `each(Data()) <= ε` has one multiplier for each sample, `average(Data())` is the
       usual training.
@@ -159,6 +159,7 @@ class OperatorProblem(Problem):
       The state of lowest validation error is the result.
     - `batch`: samples in a step; each is in one step of an epoch, in an order that the seed determines.
     - `periodic`: coordinates along which the solutions are periodic, for derivatives in equations.
+    - `unknown`: what equations call the output.
 
     !!! example
         ```python
@@ -172,7 +173,7 @@ class OperatorProblem(Problem):
     train: Samples
     validation: Samples | None
     test: Samples | None
-    axes: tuple[np.ndarray, ...] = eqx.field(static=False)
+    axes: tuple[np.ndarray, ...]
     batch: int = eqx.field(static=True)
 
     pointwise = False
@@ -234,9 +235,9 @@ class OperatorProblem(Problem):
         what = measure.observations if isinstance(measure, Each) else measure.condition
         if isinstance(measure, Each) and owner is None:
             raise ValueError("OperatorProblem: `each` has one value a sample and is no objective; use average(Data()).")
-        relative = isinstance(measure, Each) and isinstance(measure.loss, RelativeL2)
         if isinstance(what, Data):
-            law = self.law_of_data(self.train, relative or isinstance(what.loss, RelativeL2))
+            loss = measure.loss if isinstance(measure, Each) else what.loss
+            law = self._law_of_data(isinstance(loss, RelativeL2))
         elif isinstance(what, Equation) and not isinstance(measure, Each):
             law = self._law_of_equation(what.function)
         else:
@@ -250,8 +251,12 @@ class OperatorProblem(Problem):
         alpha = measure.alpha if isinstance(measure, WorstCase) else 0.0
         return plain_term(law, sampler, alpha, scale, owner, separate=isinstance(measure, Each), worst=worst)
 
-    def law_of_data(self, samples: Samples, relative: bool) -> Law:
+    def _place(self) -> SampleSet:
+        return SampleSet(jnp.arange(len(self.train), dtype=jnp.result_type(float))[:, None])
+
+    def _law_of_data(self, relative: bool) -> Law:
         """The misfit of samples, mean-square or relative."""
+        samples = self.train
         size = float(np.prod(samples.outputs.shape[1:]))
         norms = np.linalg.norm(np.asarray(samples.outputs).reshape(len(samples), -1), axis=1)
         if relative and not np.all(norms > 0):
@@ -260,9 +265,8 @@ class OperatorProblem(Problem):
                 "MeanSquare()."
             )
         divisors = jnp.asarray(norms if relative else np.full(len(samples), size**0.5), samples.outputs.dtype)
-        place = SampleSet(jnp.arange(len(samples), dtype=jnp.result_type(float))[:, None])
         points = int(np.prod(samples.grid))
-        return Law(DataResidual(samples, divisors), place, "data", 0, 1 if relative else 2, points)
+        return Law(DataResidual(samples, divisors), self._place(), "data", 0, 1 if relative else 2, points)
 
     def _law_of_equation(self, function: Callable[..., Any]) -> Law:
         bound = named(function, self.vocabulary, "equation")
@@ -279,8 +283,7 @@ class OperatorProblem(Problem):
             if lengths[axis] is None
         }
         residual = EquationResidual(self.train.inputs, axes, lengths, differences, bound)
-        place = SampleSet(jnp.arange(len(self.train), dtype=jnp.result_type(float))[:, None])
-        return Law(residual, place, "equation", bound.order, 2, int(np.prod(self.train.grid)))
+        return Law(residual, self._place(), "equation", bound.order, 2, int(np.prod(self.train.grid)))
 
     def bare(self) -> "OperatorProblem":
         # The samples that train are in the laws already.

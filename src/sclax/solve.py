@@ -187,7 +187,8 @@ def solve(
 
     **Arguments:**
 
-    - `model`: a network, or a function `(domain, outputs, key)` that builds one; default: an MLP of 4 × 50, tanh.
+    - `model`: a network, or a function `(domain, outputs, key)` that builds one; default: an MLP of 4 × 50, tanh, or a
+      small FNO for an operator.
     - `method`: `PrimalDual(...)` or `Penalty(...)`; default: Gauss-Newton steps and dual ascent, by one rule for all
       problems; `print(solution.method)` shows what was chosen.
     - `seed`: of the weights and of all draws; same seed, same result. A network that exists already keeps its weights.
