@@ -21,6 +21,7 @@ from .samplers import AbstractSampler, Grid, ImportanceWeights, Sobol
 
 SPARE = 2048  # points of the spare draw
 LOOKS = 30  # the shortest stretch of records that says anything
+EARLY = 20  # records after which a run must have come a good part of its way
 
 
 def stalled(merits: ArrayLike) -> bool:
@@ -28,6 +29,12 @@ def stalled(merits: ArrayLike) -> bool:
     best = np.minimum.accumulate(np.asarray(merits, float))
     window = max(LOOKS, len(best) // 3)
     return len(best) > 2 * window and bool(best[-1] > 0.9 * best[-1 - window])
+
+
+def slow(merits: ArrayLike) -> bool:
+    """The best merit of an early stretch is still a tenth of the first one."""
+    merits = np.asarray(merits, float)
+    return len(merits) == EARLY and bool(merits.min() > 0.1 * merits[0])
 
 
 def cannot_hold(violations: ArrayLike, multipliers: ArrayLike, shares: ArrayLike, unit: float) -> bool:
@@ -80,11 +87,13 @@ class Guide:
     def __init__(self, problem: Problem, method: AbstractMethod, arrays: PyTree, rest: PyTree, many: bool):
         self._method, self._rest, self._many = method, rest, many
         self._draw(problem)
+        self._problem = problem  # as it is trained
         seeds = jax.tree.leaves(arrays)[0].shape[:1] if many else ()
         self.best, self._kept = arrays, np.zeros(seeds, np.int64)
         zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(self._compare, arrays))
         self._merit = zeros._replace(objective=jnp.full(seeds, jnp.inf))  # of the best state
         self.tempered: dict[str, Tempered] = {}
+        self.marched = False
         self._attempt = 0
         self._began = 0  # the record with which the present attempt began
 
@@ -105,6 +114,13 @@ class Guide:
         self._kept = np.where(better, step, self._kept)
         self._merit, self.best = _where(better, merit, self._merit), _where(better, arrays, self.best)
         records.extend(merit=total(merit), kept=self._kept)
+        if self.marched and not np.all(self._everywhere(arrays)):
+            self._began = len(records.rows["step"])  # no sign counts before training has come to the end of time
+
+    def _everywhere(self, arrays: PyTree) -> Any:
+        problem, primal = self._problem, self._method.primal
+        reached = lambda arrays: jnp.asarray(primal.everywhere(problem, eqx.combine(arrays, self._rest).primal))
+        return (jax.vmap(reached) if self._many else reached)(arrays)
 
     def _compare(self, arrays: PyTree) -> Merit:
         return _merit(self._worst, self._average, self._method, arrays, self._rest, self._points, self._many)
@@ -131,6 +147,16 @@ class Guide:
                     found.append(term.owner)
         return found
 
+    def may_march(self, problem: Problem) -> bool:
+        """Time has a beginning, and it was not used yet."""
+        return not self.marched and not self.tempered and problem.direction != 0
+
+    def march(self, problem: Problem) -> Problem:
+        """The problem trained from the end of time at which its conditions are: far from them a solution that fades
+        away costs little, and steps that see all times at once never leave it."""
+        self.marched, self._problem = True, problem.marching(problem.direction)
+        return self._problem
+
     def temper(self, problem: Problem, name: str, step: int, records: Records) -> Problem:
         """The problem with an average in place of the worst case."""
         one = jax.tree.map(lambda a: a[0], self.best) if self._many else self.best
@@ -141,14 +167,18 @@ class Guide:
                 where = term.law.place.where(w[jnp.argmax(losses)], problem.domain.names)
                 self.tempered[name] = Tempered(step, where)
         self._began = len(records.rows["step"])
-        return problem.tempered(name)
+        return problem.tempered(name).marching(0)
 
     def stuck(self, records: Records, elapsed: float, limit: float | None) -> bool:
         """One seed has stalled far from a solution, and there is time for another attempt as long as all before."""
         if self._many or self.tempered or limit is None or 2 * elapsed > limit:
             return False
         merits = records.rows["merit"][self._began :]
-        return stalled(merits) and float(np.min(merits)) > 1e-3 * float(merits[0])
+        return stalled(merits) and float(np.min(merits)) > 1e-3 * float(records.rows["merit"][0])
+
+    def slow(self, records: Records) -> bool:
+        """The seeds, by their median, have come no good part of their way."""
+        return slow([np.median(row) for row in records.rows["merit"][self._began :]])
 
     def settled(self, records: Records) -> bool:
         """No seed makes progress any more."""
@@ -156,7 +186,7 @@ class Guide:
         return len(merits) > 0 and all(stalled(column) for column in merits.reshape(len(merits), -1).T)
 
     def restart(self, records: Records) -> None:
-        """Begins a new attempt."""
+        """Begins a new attempt with other weights."""
         self._attempt, self._began = self._attempt + 1, len(records.rows["step"])
 
     def keys(self, keys: Any, later: int = 0) -> Any:
@@ -167,7 +197,8 @@ class Guide:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All that a checkpoint needs besides the best state."""
-        found = {"kept": self._kept, "attempt": np.asarray([self._attempt]), "began": np.asarray([self._began])}
+        counts = {"attempt": self._attempt, "began": self._began, "marched": self.marched}
+        found = {"kept": self._kept, **{name: np.asarray([count]) for name, count in counts.items()}}
         found |= {f"merit.{name}": part for name, part in self._merit._asdict().items()}
         for name, (step, where) in self.tempered.items():
             found[f"tempered.{name}"] = np.asarray([step, *where.values()], float)
@@ -175,11 +206,13 @@ class Guide:
 
     def restore(self, problem: Problem, arrays: dict[str, Any], best: PyTree) -> Problem:
         """Goes on where `arrays` were taken; the problem comes back as it was then."""
+        if arrays["marched"][0]:
+            problem = self.march(problem)
         for key, row in arrays.items():
             if key.startswith("tempered."):
                 name, names = key.removeprefix("tempered."), problem.domain.names
                 self.tempered[name] = Tempered(int(row[0]), dict(zip(names, map(float, row[1:]), strict=False)))
-                problem = problem.tempered(name)
+                problem = problem.tempered(name).marching(0)
         self.best, self._kept = best, np.asarray(arrays["kept"])
         # Arrays without entries are not stored.
         self._merit = Merit(
@@ -214,6 +247,9 @@ class Validation(Guide):
 
     def hopeless(self, problem: Problem, records: Records) -> list[str]:
         return []
+
+    def may_march(self, problem: Problem) -> bool:
+        return False
 
     def stuck(self, records: Records, elapsed: float, limit: float | None) -> bool:
         return False

@@ -12,7 +12,7 @@ import optax
 
 from . import _checks, _gram
 from ._typing import Array, Float, Key, Model, Points, Scalar
-from .domains import AbstractPlace, PointSet
+from .domains import TIME, AbstractPlace, PointSet
 from .fields import outputs
 from .measures import Term
 from .primal import GENTLE, AbstractPrimal, Count, FirstOrder
@@ -22,14 +22,18 @@ from .samplers import AbstractSampler, Fixed, Grid, ImportanceWeights, Metropoli
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)  # of a step, tried from the longest down
 LEAST, MOST = 0.01, 1e2  # bounds of the damping's factor; below, each step would overfit its own draw
 STEADY = 0.1  # the lower bound where a law cannot hold everywhere, and no step may trust its draw so much
+BEGIN, PACE, LEAST_PACE = 0.05, 1 / 300, 1 / 3000  # shares of time: the first one, and those that a step adds
+CALM = 0.01  # the loss, over the largest so far, at which training goes on in time
 PROBES = 256  # points that measure the size of a residual's gradient
 
 
 class Damping(NamedTuple):
-    """μ = factor · loss, the loss being that after the last step."""
+    """μ = factor · loss, the loss being that after the last step; and how far training has come in time."""
 
     factor: Scalar
     loss: Scalar
+    largest: Scalar  # loss so far
+    reach: Scalar  # the share of time on which training is, where the problem is marching
 
 
 class GaussNewton(AbstractPrimal):
@@ -121,7 +125,24 @@ class GaussNewton(AbstractPrimal):
 
     def init(self, model: Model) -> Damping:
         dtype = jnp.result_type(float)
-        return Damping(jnp.asarray(LEAST, dtype), jnp.asarray(1.0, dtype))
+        return Damping(*(jnp.asarray(value, dtype) for value in (LEAST, 1.0, 0.0, BEGIN)))
+
+    def placed(self, problem, state, points):
+        """Where the problem is marching, points at a time within reach; those of a union of faces stay."""
+
+        def place(term: Term, w: Points) -> Points:
+            if TIME not in term.law.place.chart.names or not _fresh(term.chosen):
+                return w
+            i = term.law.place.chart.names.index(TIME)
+            low, high = term.law.place.chart.ends(TIME)
+            start = jnp.where(term.march < 0, high, low)
+            share = jnp.where(term.march == 0, 1.0, state.reach)
+            return w.at[:, i].set(start + share * (w[:, i] - start))
+
+        return tuple(place(term, w) for term, w in zip(problem.terms, points, strict=True))
+
+    def everywhere(self, problem, state):
+        return (problem.terms[0].march == 0) | (state.reach >= 1)
 
     def units(self, problem: Problem, model: Model, key: Key) -> Multipliers:
         """The mean square of a residual at the start, or, where it is larger, of its gradient in the weights over that
@@ -205,12 +226,19 @@ class GaussNewton(AbstractPrimal):
         factor = state.factor * jnp.where(length >= 0.5, 0.5, jnp.where(length > 0, 1.5, 4.0))
         # A rejected direction may hold NaN, and 0 · NaN is no step of length 0.
         leaves = [jnp.where(length > 0, new, old) for new, old in zip(moved(length), leaves, strict=True)]
-        return rebuild(leaves), Damping(jnp.clip(factor, least, MOST), after), evaluation, trials
+        largest = jnp.maximum(state.largest, before)
+        reach = jnp.minimum(state.reach + jnp.where(before < CALM * largest, PACE, LEAST_PACE), 1.0)
+        return rebuild(leaves), Damping(jnp.clip(factor, least, MOST), after, largest, reach), evaluation, trials
 
 
 def _unmeetable(problem: Problem) -> Array:
     """Whether a worst case had to become an average: its residual stays, on other points at every draw."""
     return jnp.max(jnp.stack([term.temper for term in problem.terms])) > 0
+
+
+def _fresh(sampler: AbstractSampler) -> bool:
+    """Whether a sampler draws other points for every step, whatever the last ones were."""
+    return isinstance(sampler.proposal if isinstance(sampler, ImportanceWeights) else sampler, Uniform | Sobol)
 
 
 def _entries(term: Term, price: Array, w: Points) -> Array:

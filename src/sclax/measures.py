@@ -126,6 +126,7 @@ class Term(eqx.Module):
     worst: bool = eqx.field(static=True)
     n: int | None = eqx.field(static=True)
     temper: Float[Array, ""]  # the share of an average in a worst case that cannot be met everywhere
+    march: Float[Array, ""]  # 1 where training goes forwards from the first time, -1 backwards from the last, 0 neither
 
     @property
     def chosen(self) -> AbstractSampler:
@@ -219,9 +220,8 @@ class Each(AbstractMeasure):
 
 
 def plain_term(law, sampler, alpha, scale, owner, *, separate=False, worst=False, n=None) -> Term:
-    return Term(
-        law, sampler, jnp.asarray(alpha), jnp.asarray(scale), law.name, owner, separate, worst, n, jnp.zeros(())
-    )
+    none = jnp.zeros(())
+    return Term(law, sampler, jnp.asarray(alpha), jnp.asarray(scale), law.name, owner, separate, worst, n, none, none)
 
 
 def _on_points(law: Law, points: Float[Array, "n d"]) -> Law:

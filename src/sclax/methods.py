@@ -118,7 +118,8 @@ def _iterate(
         t.chosen.step(t.law.place, d, s, k)
         for t, d, s, k in zip(terms, densities, state.samplers, jr.split(key_draw, len(terms)), strict=True)
     ]
-    points = tuple(s.points for s, _ in drawn)
+    points = primal.placed(problem, state.primal, tuple(s.points for s, _ in drawn))
+    drawn = [(s._replace(points=w), found) for (s, found), w in zip(drawn, points, strict=True)]
     model, primal_state, evaluation, passes = primal.step(problem, state.model, state.primal, points, scale, prices)
     levels = tuple(t.alpha * jnp.max(r.losses) for t, r in zip(terms, evaluation.terms, strict=True))
     # Chains move under the weights of the pass, at which their densities are known.

@@ -44,6 +44,14 @@ class AbstractPrimal(eqx.Module):
         """The problem with every open choice of points made."""
         return problem.completed(worst_case, average)
 
+    def placed(self, problem: Problem, state: PyTree, points: tuple[Points, ...]) -> tuple[Points, ...]:
+        """Drawn points, moved to where training is just now."""
+        return points
+
+    def everywhere(self, problem: Problem, state: PyTree) -> Any:
+        """Whether training is on all of the domain."""
+        return True
+
     def units(self, problem: Problem, model: Model, key: Key) -> Multipliers:
         """The size of each constraint's value at the start; the dual sees values and multipliers in these units."""
         return {name: jnp.ones(()) for name in problem.tolerances}

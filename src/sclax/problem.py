@@ -14,7 +14,7 @@ import xarray as xr
 from . import _checks, nn
 from ._typing import Array, Bool, Density, Float, Losses, Model, Points, Scalar
 from .conditions import Periodic
-from .domains import Box
+from .domains import TIME, Box, Face
 from .fields import Vocabulary, named, outputs
 from .laws import combinations, discretised
 from .measures import AbstractMeasure, Average, Constraint, Sum, Term, WorstCase
@@ -250,6 +250,22 @@ class Problem(eqx.Module):
     def temper(self, name: str) -> Scalar:
         """1 where the worst cases of constraint `name` were turned into averages, 0 elsewhere."""
         return jnp.max(jnp.stack([t.temper for t in self.terms if t.owner == name]))
+
+    @property
+    def direction(self) -> int:
+        """Where solutions evolve to: 1 from the first time on, -1 back from the last one, 0 where there is no time, or
+        conditions are at both of its ends."""
+        if TIME not in self.domain.names:
+            return 0
+        low, high = self.domain.ends(TIME)
+        places = [term.law.place for term in self.terms]
+        given = {value for place in places if isinstance(place, Face) for name, value in place.fixed if name == TIME}
+        return {(False, True): -1, (True, True): 0}.get((low in given, high in given), 1)
+
+    def marching(self, direction: int) -> "Problem":
+        """The problem that is trained from one end of time on, or everywhere at once where `direction` is 0."""
+        change = lambda t: eqx.tree_at(lambda t: t.march, t, jnp.full_like(t.march, direction))
+        return self._with(terms=tuple(change(term) for term in self.terms))
 
     def density(self, model: Model, term: Term, level: Scalar) -> Density:
         """ψ_α of `term` up to a factor, as a function of chart points: [ℓ − level]₊, with nothing to differentiate."""

@@ -241,6 +241,12 @@ class _Budget(NamedTuple):
     def limit(self) -> float | None:
         return DEFAULT_SECONDS if self.open else self.seconds
 
+    def spent(self, step: int, elapsed: float) -> float:
+        """The share of the run that is over."""
+        return max(
+            0.0 if self.steps is None else step / self.steps, 0.0 if self.limit is None else elapsed / self.limit
+        )
+
 
 def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, progress) -> Any:
     """See `solve`; everything here runs in the precision that the method needs."""
@@ -303,15 +309,22 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                     guide.look(arrays, step, records)
                     hopeless = guide.hopeless(problem, records)
                     stuck = not hopeless and not isinstance(build, _Ready) and guide.stuck(records, now - began, limit)
-                    if hopeless or stuck:
+                    stopped = (hopeless or stuck) and budget.spent(step, now - began) <= 0.5
+                    march = (stopped or guide.slow(records)) and guide.may_march(problem)
+                    if hopeless or stuck or march:
                         again, _ = _initial(problem, method, build, guide.keys(keys, stuck), many)
                         # From here on nothing takes time: Ctrl-C finds the run before all of it, or after.
-                        for name in hopeless:
-                            problem = guide.temper(problem, name, step, records)
-                            reporter.say(_said(name, guide.tempered[name]))
                         if stuck:
                             guide.restart(records)
+                        if march:
+                            problem = guide.march(problem)
+                            reporter.say(f"little progress until step {step}: starting again, along time")
+                        elif stuck:
                             reporter.say(f"no progress on a spare draw at step {step}: starting again, other weights")
+                        else:
+                            for name in hopeless:
+                                problem = guide.temper(problem, name, step, records)
+                                reporter.say(_said(name, guide.tempered[name]))
                         arrays = again
                         records.spend(done)
                 if budget.open and not (guide and guide.tempered) and records.flat_and_feasible():
@@ -383,7 +396,7 @@ def _report(reporter, problem, summary, step, budget, elapsed, chunk_seconds, le
     left = min((t for t in (by_steps, by_time) if t is not None), default=None)
     reporter.update(
         step=step,
-        fraction=max(0.0 if steps is None else step / steps, 0.0 if limit is None else elapsed / limit),
+        fraction=budget.spent(step, elapsed),
         left=left,
         rate=length / chunk_seconds if chunk_seconds else None,
         objective=float(np.mean(summary.objective)),
