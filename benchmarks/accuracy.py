@@ -147,9 +147,9 @@ def figure():
             axis.spines[side].set_visible(False)
     for axis in axes[len(names) :]:
         axis.set_visible(False)
-    for axis in axes[4:]:
+    for axis in axes[6:]:
         axis.set_xlabel("seconds", fontsize=8)
-    for axis in axes[::4]:
+    for axis in axes[::3]:
         axis.set_ylabel("relative $L_2$ error", fontsize=8)
     # Where all methods have a record.
     fullest = max(axes, key=lambda axis: len(axis.get_legend_handles_labels()[0]))
