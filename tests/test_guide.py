@@ -7,7 +7,8 @@ import optax
 import pytest
 
 import sclax as scl
-from sclax._guide import LOOKS, cannot_hold, stalled
+from sclax._guide import EARLY, LOOKS, cannot_hold, slow, stalled
+from sclax.gauss_newton import BEGIN
 from sclax.solution import result_name
 
 from . import small
@@ -158,3 +159,88 @@ class Gated(small.Value):
 
     def __call__(self, z):
         return (self.value * jax.lax.stop_gradient(self.gate))[None]
+
+
+# --- along time -----------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_slow_once_and_early():
+    falling = np.geomspace(1.0, 0.5, EARLY)
+    assert slow(falling)
+    assert not slow(falling[:-1])
+    assert not slow(np.append(falling, 0.5))
+    assert not slow(np.geomspace(1.0, 0.05, EARLY))
+
+
+def evolving(*conditions):
+    return scl.Problem(
+        scl.Box(x=(0, 1), t=(1, 3)),
+        objective=sum((scl.average(c) for c in conditions), start=0) or None,
+        constraints={"pde": scl.worst_case(lambda u_t, u_x: u_t + u_x) <= 1e-6},
+    )
+
+
+def end(time):
+    return scl.Dirichlet(0.0, on=scl.Box(x=(0, 1), t=(1, 3)).face(t=time))
+
+
+@pytest.mark.parametrize(
+    ("conditions", "direction"),
+    [
+        ((scl.Initial(0.0),), 1),
+        ((scl.Initial(0.0), scl.Periodic("x")), 1),
+        ((end(3),), -1),
+        ((scl.Initial(0.0), end(3)), 0),
+        ((), 1),  # the network may have the initial condition by itself
+    ],
+)
+def test_time_goes_on_from_where_the_conditions_are(conditions, direction):
+    assert evolving(*conditions).direction == direction
+
+
+def test_no_time_has_no_direction():
+    assert kink().direction == 0
+
+
+@pytest.mark.parametrize(("direction", "start"), [(1, 1.0), (-1, 3.0)])
+def test_marching_brings_points_to_the_end_where_it_begins(direction, start):
+    """Only time changes, by the share that is reached, and faces without time stay."""
+    problem = METHOD.prepare(evolving(scl.Initial(0.0), scl.Periodic("x")))
+    state = METHOD.init(problem, tiny(problem.domain, 1, jax.random.key(0)), jax.random.key(1))
+    points = tuple(s.points for s in state.samplers)
+    primal = METHOD.primal
+    for before, same in zip(points, primal.placed(problem, state.primal, points), strict=True):
+        np.testing.assert_array_equal(before, same)
+    for term, before, after in zip(
+        problem.terms, points, primal.placed(problem.marching(direction), state.primal, points), strict=True
+    ):
+        names = term.law.place.chart.names
+        for i, name in enumerate(names):
+            expected = start + BEGIN * (before[:, i] - start) if name == "t" else before[:, i]
+            np.testing.assert_allclose(after[:, i], expected, rtol=1e-6)
+    assert not primal.everywhere(problem.marching(direction), state.primal)
+    assert primal.everywhere(problem, state.primal)
+
+
+def test_a_slow_run_starts_again_along_time_and_resumes(monkeypatch, capsys, tmp_path):
+    """Until all times are reached no other sign counts; a run that was cut gives the same weights to the bit."""
+    monkeypatch.setattr("sclax._guide.slow", lambda merits: len(merits) == 2)
+    problem = scl.zoo.convection(beta=2.0)
+    whole = scl.solve(problem, tiny, METHOD, steps=100, progress=True)
+    assert "along time" in capsys.readouterr().err
+    scl.solve(problem, tiny, METHOD, steps=50, progress=False, checkpoint=tmp_path / "run")
+    resumed = scl.solve(problem, tiny, METHOD, steps=100, progress=False, checkpoint=tmp_path / "run")
+    np.testing.assert_array_equal(whole.history["merit"], resumed.history["merit"])
+    late = np.asarray(whole.history["snapshot.pde"][-1])[:, 1]
+    assert late.max() < 0.9
+
+
+@pytest.mark.slow
+def test_an_embedding_does_not_stall():
+    """Fast waves and a network that is periodic by itself: without marching the error stays at 0.7."""
+    build = lambda domain, outputs, key: scl.nn.MLP(
+        domain, outputs, embedding=scl.nn.PeriodicEmbedding(domain, "x"), key=key
+    )
+    solution = scl.solve(scl.zoo.convection(beta=50.0), build, steps=1200, progress=False)
+    assert solution.error() < 0.02
+    assert not solution.tempered

@@ -85,10 +85,11 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{p: importlib.metadata.version(p) for p in packages}}
 
 
-def record(solution: Solution, points: int) -> dict[str, Any]:
-    """A run in numbers, as the command's JSON has it. What does not exist or is not finite is null."""
+def record(solution: Solution, points: int, errors: xr.DataArray | None = None) -> dict[str, Any]:
+    """A run in numbers, as the command's JSON has it. What does not exist or is not finite is null. `errors` is the map
+    of a family's errors, where it is at hand."""
     report = solution.check(points=points)
-    errors = solution.error_map(progress=False)
+    errors = solution.error_map(progress=False) if errors is None else errors
     return {
         "relative_l2": None if errors is None else _number(float(errors.mean())),
         **_spread(errors),

@@ -308,9 +308,10 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                 if guide is not None:
                     guide.look(arrays, step, records)
                     hopeless = guide.hopeless(problem, records)
-                    stuck = not hopeless and not isinstance(build, _Ready) and guide.stuck(records, now - began, limit)
+                    fresh = not isinstance(build, _Ready)  # weights that exist already may be good ones
+                    stuck = not hopeless and fresh and guide.stuck(records, now - began, limit)
                     stopped = (hopeless or stuck) and budget.spent(step, now - began) <= 0.5
-                    march = (stopped or guide.slow(records)) and guide.may_march(problem)
+                    march = (stopped or (fresh and guide.slow(records))) and guide.may_march(problem)
                     if hopeless or stuck or march:
                         again, _ = _initial(problem, method, build, guide.keys(keys, stuck), many)
                         # From here on nothing takes time: Ctrl-C finds the run before all of it, or after.
