@@ -28,6 +28,7 @@ import xarray as xr
 import sclax as scl
 from sclax import plot
 from sclax.cli import record
+from sclax.report import default_axes
 
 from ._records import RESULTS, versions, write
 
@@ -72,6 +73,26 @@ def rival(case, grid):
     return problem.discretised(at, n=share), scl.Penalty(primal, weights={"objective": 100.0, "pde": 1.0})
 
 
+def references(name):
+    """The solutions at the parameters of the test grid, where they take a solver: made once, for all runs."""
+    problem = family(CASES[name])
+    if not isinstance(problem.reference, scl.Solved):
+        return None
+    axes = default_axes(problem)
+    axes = {parameter: axes[parameter] for parameter in problem.domain.parameters}
+    path = Path("runs") / f"family-{name}-references.npz"
+    if not path.exists():
+        pairs = np.stack([axis.ravel() for axis in np.meshgrid(*axes.values(), indexing="ij")], axis=-1)
+        solved = [problem.reference.at(**dict(zip(axes, map(float, pair), strict=True))) for pair in pairs]
+        path.parent.mkdir(exist_ok=True)
+        inner = {str(n): np.asarray(solved[0].coords[n]) for n in solved[0].dims}
+        np.savez(path, u=np.stack([one.values for one in solved]), **inner)
+    stored = dict(np.load(path))
+    u = stored.pop("u")
+    u = u.reshape(*(len(axis) for axis in axes.values()), *u.shape[1:])
+    return xr.DataArray(u, {**axes, **stored}, (*axes, *stored), name=problem.unknowns[0])
+
+
 def train(name, method, seed, keep):
     """One run in this process, stopped and resumed to measure its error; prints its record."""
     case = CASES[name]
@@ -82,7 +103,11 @@ def train(name, method, seed, keep):
         target = found["per_seed"][0]["operator_evaluations"] if found else 0
     curve = []
     names = problem.domain.parameters
-    few = dict.fromkeys(names, 20 if len(names) == 1 else 5)  # parameters at which the curve is measured
+    # The curve is measured at few parameters, the result at all.
+    few, full, reference = dict.fromkeys(names, 20 if len(names) == 1 else 5), {}, references(name)
+    if reference is not None:
+        spread = lambda n: np.linspace(0, reference.sizes[n] - 1, few[n]).round().astype(int)
+        few, full = {"reference": reference.isel({n: spread(n) for n in names})}, {"reference": reference}
     with tempfile.TemporaryDirectory() as directory:
 
         def go(**limit):
@@ -107,7 +132,7 @@ def train(name, method, seed, keep):
             rate = solution.operator_evaluations / solution.steps
             solution = go(steps=solution.steps + int(np.ceil((target - solution.operator_evaluations) / rate)))
     solution.save(keep)
-    errors = solution.error_map(progress=False)
+    errors = solution.error_map(progress=False, **full)
     found = record(solution, 200_000, errors)
     maps = {"errors": errors.values.tolist(), "parameters": {n: errors.coords[n].values.tolist() for n in errors.dims}}
     residuals = solution.residual_map(progress=False)["rms"].values.tolist()
@@ -116,6 +141,7 @@ def train(name, method, seed, keep):
 
 def run(name, method, seeds):
     case, runs = CASES[name], []
+    references(name)
     for seed in range(seeds):
         keep = solution_file(name, method, seed)
         command = [sys.executable, "-m", "benchmarks.families", "--run", name, method, str(seed), str(keep)]
