@@ -218,8 +218,8 @@ def test_marching_brings_points_to_the_end_where_it_begins(direction, start):
         for i, name in enumerate(names):
             expected = start + BEGIN * (before[:, i] - start) if name == "t" else before[:, i]
             np.testing.assert_allclose(after[:, i], expected, rtol=1e-6)
-    assert not primal.everywhere(problem.marching(direction), state.primal)
-    assert primal.everywhere(problem, state.primal)
+    assert float(primal.reach(problem.marching(direction), state.primal)) == pytest.approx(BEGIN)
+    assert float(primal.reach(problem, state.primal)) == 1
 
 
 def test_a_slow_run_starts_again_along_time_and_resumes(monkeypatch, capsys, tmp_path):
@@ -231,8 +231,10 @@ def test_a_slow_run_starts_again_along_time_and_resumes(monkeypatch, capsys, tmp
     scl.solve(problem, tiny, METHOD, steps=50, progress=False, checkpoint=tmp_path / "run")
     resumed = scl.solve(problem, tiny, METHOD, steps=100, progress=False, checkpoint=tmp_path / "run")
     np.testing.assert_array_equal(whole.history["merit"], resumed.history["merit"])
-    late = np.asarray(whole.history["snapshot.pde"][-1])[:, 1]
-    assert late.max() < 0.9
+    reach = whole.history["reach"]
+    assert np.all(reach[:2] == 1)
+    assert reach[2] < 0.2
+    assert np.all(np.diff(reach[2:]) > 0)
 
 
 @pytest.mark.slow

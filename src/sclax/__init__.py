@@ -36,6 +36,7 @@ from .dual import AugmentedLagrangian as AugmentedLagrangian
 from .dual import DualAscent as DualAscent
 from .dual import NuPI as NuPI
 from .gauss_newton import GaussNewton as GaussNewton
+from .loading import load_solution as _load_solution
 from .measures import Data as Data
 from .measures import MeanSquare as MeanSquare
 from .measures import RelativeL2 as RelativeL2
@@ -45,6 +46,7 @@ from .measures import worst_case as worst_case
 from .methods import Penalty as Penalty
 from .methods import PrimalDual as PrimalDual
 from .observations import Observations as Observations
+from .operator_solution import OperatorSolution as OperatorSolution
 from .operators import OperatorProblem as OperatorProblem
 from .problem import Problem as Problem
 from .problem import Solved as Solved
@@ -61,9 +63,7 @@ from .samplers import Sobol as Sobol
 from .samplers import Uniform as Uniform
 from .soap import soap as soap
 from .solution import RESULTS as RESULTS
-from .solution import OperatorSolution as OperatorSolution
 from .solution import Solution as Solution
-from .solution import load_solution as _load_solution
 from .solve import solve as solve
 
 __version__ = importlib.metadata.version("sclax")

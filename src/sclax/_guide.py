@@ -113,14 +113,14 @@ class Guide:
         better = np.where(holds == held, lower, holds)
         self._kept = np.where(better, step, self._kept)
         self._merit, self.best = _where(better, merit, self._merit), _where(better, arrays, self.best)
-        records.extend(merit=total(merit), kept=self._kept)
-        if self.marched and not np.all(self._everywhere(arrays)):
+        reach = self._reach(arrays)
+        records.extend(merit=total(merit), kept=self._kept, reach=reach)
+        if np.any(reach < 1):
             self._began = len(records.rows["step"])  # no sign counts before training has come to the end of time
 
-    def _everywhere(self, arrays: PyTree) -> Any:
-        problem, primal = self._problem, self._method.primal
-        reached = lambda arrays: jnp.asarray(primal.everywhere(problem, eqx.combine(arrays, self._rest).primal))
-        return (jax.vmap(reached) if self._many else reached)(arrays)
+    def _reach(self, arrays: PyTree) -> np.ndarray:
+        one = lambda arrays: self._method.primal.reach(self._problem, eqx.combine(arrays, self._rest).primal)
+        return np.asarray((jax.vmap(one) if self._many else one)(arrays))
 
     def _compare(self, arrays: PyTree) -> Merit:
         return _merit(self._worst, self._average, self._method, arrays, self._rest, self._points, self._many)
@@ -167,7 +167,8 @@ class Guide:
                 where = term.law.place.where(w[jnp.argmax(losses)], problem.domain.names)
                 self.tempered[name] = Tempered(step, where)
         self._began = len(records.rows["step"])
-        return problem.tempered(name).marching(0)
+        self._problem = problem.tempered(name).marching(0)
+        return self._problem
 
     def stuck(self, records: Records, elapsed: float, limit: float | None) -> bool:
         """One seed has stalled far from a solution, and there is time for another attempt as long as all before."""
@@ -212,7 +213,7 @@ class Guide:
             if key.startswith("tempered."):
                 name, names = key.removeprefix("tempered."), problem.domain.names
                 self.tempered[name] = Tempered(int(row[0]), dict(zip(names, map(float, row[1:]), strict=False)))
-                problem = problem.tempered(name).marching(0)
+                problem = self._problem = problem.tempered(name).marching(0)
         self.best, self._kept = best, np.asarray(arrays["kept"])
         # Arrays without entries are not stored.
         self._merit = Merit(

@@ -93,6 +93,8 @@ class Records:
         window = max(10, count // 4)
         if count < 2 * window:
             return False
+        if np.any(np.asarray(self.rows.get("reach", [1.0])[-window:]) < 1):  # not of the whole domain
+            return False
         for name, tolerance in self._problem.tolerances.items():
             if np.any(np.stack(self.rows[f"values.{name}"][-window:]) > np.asarray(tolerance)):
                 return False

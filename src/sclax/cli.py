@@ -18,7 +18,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from . import _checks, data, operators, zoo
-from .solution import RESULTS, OperatorSolution, Solution, result_name
+from .operator_solution import OperatorSolution
+from .solution import RESULTS, Solution, result_name
 from .solve import solve
 
 app = typer.Typer(

@@ -136,13 +136,12 @@ class GaussNewton(AbstractPrimal):
             i = term.law.place.chart.names.index(TIME)
             low, high = term.law.place.chart.ends(TIME)
             start = jnp.where(term.march < 0, high, low)
-            share = jnp.where(term.march == 0, 1.0, state.reach)
-            return w.at[:, i].set(start + share * (w[:, i] - start))
+            return w.at[:, i].set(start + self.reach(problem, state) * (w[:, i] - start))
 
         return tuple(place(term, w) for term, w in zip(problem.terms, points, strict=True))
 
-    def everywhere(self, problem, state):
-        return (problem.terms[0].march == 0) | (state.reach >= 1)
+    def reach(self, problem, state):
+        return jnp.where(problem.terms[0].march == 0, 1.0, state.reach)
 
     def units(self, problem: Problem, model: Model, key: Key) -> Multipliers:
         """The mean square of a residual at the start, or, where it is larger, of its gradient in the weights over that

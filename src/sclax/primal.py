@@ -48,9 +48,9 @@ class AbstractPrimal(eqx.Module):
         """Drawn points, moved to where training is just now."""
         return points
 
-    def everywhere(self, problem: Problem, state: PyTree) -> Any:
-        """Whether training is on all of the domain."""
-        return True
+    def reach(self, problem: Problem, state: PyTree) -> Any:
+        """The share of time on which training is."""
+        return jnp.ones(())
 
     def units(self, problem: Problem, model: Model, key: Key) -> Multipliers:
         """The size of each constraint's value at the start; the dual sees values and multipliers in these units."""

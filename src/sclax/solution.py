@@ -1,13 +1,7 @@
 """What a user holds afterwards: call it, put it on a grid, check it, plot it, save it."""
 
-import dataclasses
-import io
-import json
 import os
-import tempfile
-import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +12,13 @@ import numpy as np
 import xarray as xr
 
 from . import _checks, _precision, nn, plot, report
+from ._archive import FORMAT, write_archive
 from ._guide import Tempered
 from ._records import largest
 from ._typing import Array, Model
 from .domains import Face
 from .methods import AbstractMethod
-from .operators import OperatorProblem, Samples, predictions, relative_errors
-from .problem import Problem, Recipe
-
-FORMAT = 2
+from .problem import Problem
 
 
 class RESULTS(eqx.Enumeration):  # pyright: ignore[reportGeneralTypeIssues]
@@ -337,236 +329,6 @@ class Solution:
         write_archive(Path(path), about, arrays)
 
 
-class OperatorSolution(Solution):
-    """A trained operator with the data set that it learned from; see `Solution` for what is not listed here.
-
-    !!! example
-        `solution(initial)`; `solution.errors("test").max()`; `solution.hardest(5)`; `print(solution.check())`
-    """
-
-    problem: OperatorProblem
-
-    def __call__(self, values: Any, **points: int) -> Array:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The solution of an input function, or of many (along the first axis), on its own grid, fine or coarse.
-
-        `points` are the numbers of points along coordinates that the input lacks; default: those of the data set.
-        """
-        problem, names = self.problem, self.problem.domain.names
-        axes = problem.train.inputs.ndim - 2
-        lacking = names[: len(names) - axes]
-        for name in points:
-            if name not in lacking:
-                raise ValueError(
-                    f"solution: `{name}` is no coordinate that the input lacks; these are "
-                    f"{_checks.listed(lacking) or 'none'}." + _checks.nearest(name, lacking)
-                )
-        array = _checks.finite_array("solution", "values", values)
-        if array.ndim not in (axes, axes + 1):
-            raise ValueError(
-                f"solution: `values` must have one axis for each of {_checks.listed(names[len(lacking) :])}, and may "
-                f"have one for samples before, got shape {array.shape}."
-            )
-        several = array.ndim == axes + 1
-        grid = tuple(_checks.count("solution", n, points.get(n, problem.train.grid[i])) for i, n in enumerate(lacking))
-        with _precision.of(self.model):
-            inputs = jnp.asarray(array[..., None] if several else array[None, ..., None])
-            found = predictions(self.model, inputs, (*grid, *inputs.shape[1:-1]))[..., 0]
-        return found if several else found[0]
-
-    def errors(self, split: str = "test") -> np.ndarray:
-        """The relative L2 error of each sample of `"train"`, `"validation"` or `"test"`."""
-        return np.asarray(relative_errors(self.model, self._samples(split)))
-
-    def _samples(self, split: str) -> Samples:
-        splits = {"train": self.problem.train, "validation": self.problem.validation, "test": self.problem.test}
-        if split not in splits:
-            raise ValueError(f"errors: `split` must be {_checks.listed(splits)}, got {split!r}.")
-        samples = splits[split]
-        if samples is None:
-            raise ValueError(f"errors: the problem keeps no samples for {split}; pass `{split}=` to OperatorProblem.")
-        return samples
-
-    def error(self, reference: Any = None) -> float | None:
-        """The mean relative L2 error on the test samples; None where there are none."""
-        return None if self.problem.test is None else float(self.errors("test").mean())
-
-    def error_map(self, reference: Any = None, progress: bool = True, **parameters: Any) -> xr.DataArray | None:
-        error = self.error()
-        return None if error is None else xr.DataArray(error, name="relative_l2")
-
-    @property
-    def last_error(self) -> float | None:
-        """The test error of the last state; `error()` is that of the state of lowest validation error."""
-        found = self.history.get("last_errors")
-        return None if found is None else float(np.mean(found))
-
-    def hardest(self, n: int = 5) -> xr.Dataset:
-        """The `n` training samples with the largest multipliers, hardest first, with their multipliers and errors.
-
-        Without multipliers of samples, those with the largest errors.
-        """
-        n = min(_checks.count("hardest", "n", n), len(self.problem.train))
-        errors = self.errors("train")
-        prices = self.sample_multipliers
-        order = np.argsort(errors if prices is None else prices)[::-1][:n]
-        coordinates = dict(zip(self.problem.domain.names, self.problem.axes, strict=True))
-        dims = tuple(coordinates)
-        train = self.problem.train
-        found = {
-            "input": (("sample", *dims[len(dims) - train.inputs.ndim + 2 :]), np.asarray(train.inputs[order, ..., 0])),
-            "solution": (("sample", *dims), np.asarray(train.outputs[order, ..., 0])),
-            "error": ("sample", errors[order]),
-        }
-        if prices is not None:
-            found["multiplier"] = ("sample", prices[order])
-        return xr.Dataset(found, {**coordinates, "sample": order})
-
-    @property
-    def sample_multipliers(self) -> np.ndarray | None:
-        """One multiplier for each training sample, of the first constraint that has them; None without one."""
-        return next((np.asarray(m) for m in self.multipliers.values() if np.ndim(m) == 1), None)
-
-    def check(self, points: int = 1_000_000, seed: int = 1) -> report.Report:
-        """Does every law hold on the training samples, and which is the worst? With the errors on unseen samples."""
-        with _precision.of(self.model):
-            found = report.check(self.problem, self.model, self.multipliers, points=points, unpriced=self.unpriced)
-        notes = list(found.notes)
-        for split in ("validation", "test"):
-            if getattr(self.problem, split) is not None:
-                errors = self.errors(split)
-                notes.append(
-                    f"on {len(errors)} {split} samples the relative error is {errors.mean():.3g} on average and "
-                    f"{errors.max():.3g} at worst (sample {int(errors.argmax())})."
-                )
-        return dataclasses.replace(found, points=len(self.problem.train), notes=tuple(notes))
-
-    def grid(self, **coordinates: Any) -> xr.Dataset:
-        raise ValueError("grid: an operator needs an input function: call solution(values), on any grid.")
-
-    def residual(self, name: str, **coordinates: Any) -> Any:
-        raise ValueError("residual: an operator's equations hold on grids; check() says how well.")
-
-    def plot(self, path: str | os.PathLike[str] | None = None, sample: int = 0, **_: Any) -> Any:
-        """A figure of one test sample (or training sample, without any): input, solution, network and error."""
-        samples = self.problem.test if self.problem.test is not None else self.problem.train
-        if not 0 <= sample < len(samples):
-            raise ValueError(f"plot: `sample` must be one of 0 to {len(samples) - 1}, got {sample}.")
-        found = predictions(self.model, samples.inputs[sample][None], samples.grid)[0, ..., 0]
-        return plot.operator(self.problem, samples, sample, np.asarray(found), path=path)
-
-    def plot_multipliers(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """A figure of the samples' multipliers (against the size of the input, over training, distribution), of train
-        and test errors, and of the inputs with the smallest and the largest multipliers; None without multipliers."""
-        prices = self.sample_multipliers
-        if prices is None:
-            return None
-        splits = [s for s in ("train", "validation", "test") if getattr(self.problem, s) is not None]
-        errors = {split: self.errors(split) for split in splits}
-        return plot.multipliers(self.problem, self.history, prices, errors, path=path)
-
-
 def _plain(value: Any) -> Any:
     array = np.asarray(value)
     return float(array) if array.ndim == 0 else array
-
-
-def write_archive(path: Path, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """A zip of `about.json` and .npy arrays, written beside its place and moved there when it is whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("about.json", json.dumps(about))
-            for name, array in arrays.items():
-                buffer = io.BytesIO()
-                np.save(buffer, array, allow_pickle=False)
-                archive.writestr(f"{name}.npy", buffer.getvalue())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What `write_archive` wrote; a file that is anything else is an error that says so."""
-    if not path.exists():
-        raise ValueError(f"load: there is no file {str(path)!r}.")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            about = json.loads(archive.read("about.json"))
-            arrays = {
-                name.removesuffix(".npy"): np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
-                for name in archive.namelist()
-                if name.endswith(".npy")
-            }
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, OSError, EOFError) as error:
-        raise ValueError(
-            f"load: {str(path)!r} is not a solution, or it is damaged ({error}). Nothing was loaded."
-        ) from error
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise ValueError(f"load: {str(path)!r} has format {about.get('format')!r}; this version reads {FORMAT}.")
-    return about, arrays
-
-
-def load_solution(
-    path: str | os.PathLike[str],
-    problem: Problem | None,
-    model: Model | None,
-    build: Callable[[Recipe], Problem],
-) -> Solution:
-    """See `sclax.load`; `build` makes a problem from a recipe of the zoo."""
-    with _precision.double():  # arrays keep the precision that they have in the file
-        return _load(path, problem, model, build)
-
-
-def _load(path: Any, problem: Problem | None, model: Model | None, build: Callable[[Recipe], Problem]) -> Solution:
-    about, arrays = read_archive(Path(path))
-    if problem is None:
-        if about["recipe"] is None:
-            raise ValueError(
-                f"load: {str(path)!r} holds no equations, only weights: pass the problem it solves, "
-                "load(path, problem=problem)."
-            )
-        arguments = {k: tuple(v) if isinstance(v, list) else v for k, v in about["recipe"]["arguments"].items()}
-        problem = build(Recipe(about["recipe"]["name"], tuple(arguments.items())))
-    if list(problem.domain.names) != about["coordinates"] or list(problem.unknowns) != about["unknowns"]:
-        raise ValueError(
-            f"load: {str(path)!r} solves for {about['unknowns']} over {about['coordinates']}, but `problem` is for "
-            f"{list(problem.unknowns)} over {list(problem.domain.names)}. Pass the problem it was saved with."
-        )
-    description = about["model"]
-    if "leaves" not in description:
-        model = _rebuilt(path, description, arrays)
-    elif model is None:
-        raise ValueError(
-            f"load: {str(path)!r} holds the weights of a model of your own: pass one of the same shape, "
-            "load(path, model=model)."
-        )
-    else:
-        model = _poured(path, model, [arrays[f"leaf{i}"] for i in range(description["leaves"])])
-    multipliers = {
-        name: arrays[f"multipliers/{name}"] for name in problem.constraints if f"multipliers/{name}" in arrays
-    }
-    if set(multipliers) != set(problem.constraints):
-        raise ValueError(f"load: {str(path)!r} has no multipliers for {_checks.listed(problem.constraints)}.")
-    history = {name.removeprefix("history/"): a for name, a in arrays.items() if name.startswith("history/")}
-    result = getattr(RESULTS, about["result"])
-    tempered = {name: Tempered(entry["step"], entry["where"]) for name, entry in about["tempered"].items()}
-    kind = OperatorSolution if isinstance(problem, OperatorProblem) else Solution
-    return kind(problem, model, None, multipliers, history, result, about["seed"], tempered, about["unpriced"])
-
-
-def _rebuilt(path: Any, description: Any, arrays: Mapping[str, np.ndarray]) -> Model:
-    try:
-        return nn.rebuild(description, arrays)
-    except (KeyError, ValueError) as error:
-        raise ValueError(f"load: {str(path)!r} describes no model that this version knows ({error}).") from error
-
-
-def _poured(path: Any, model: Model, leaves: list[np.ndarray]) -> Model:
-    arrays, rest = eqx.partition(model, eqx.is_array)
-    old, structure = jax.tree.flatten(arrays)
-    shapes = [a.shape for a in old]
-    if shapes != [a.shape for a in leaves]:
-        raise ValueError(f"load: {str(path)!r} has arrays of shapes {[a.shape for a in leaves]}, `model` has {shapes}.")
-    return eqx.combine(jax.tree.unflatten(structure, [jnp.asarray(a) for a in leaves]), rest)

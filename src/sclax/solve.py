@@ -22,10 +22,11 @@ from ._typing import Array, Key, Model, PyTree
 from .dual import DualAscent
 from .gauss_newton import GaussNewton
 from .methods import AbstractMethod, PrimalDual, State
+from .operator_solution import OperatorSolution
 from .operators import OperatorProblem, relative_errors
 from .problem import Problem
 from .soap import soap
-from .solution import RESULTS, OperatorSolution, Solution
+from .solution import RESULTS, Solution
 
 DEFAULT_SECONDS = 300.0
 SAVE_EVERY = 20.0  # seconds between two checkpoints

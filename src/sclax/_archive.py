@@ -1,0 +1,53 @@
+"""Files of arrays and plain data: written whole or not at all, and reading one never executes code."""
+
+import io
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FORMAT = 2
+
+
+def write_archive(path: Path, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """A zip of `about.json` and .npy arrays, written beside its place and moved there when it is whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("about.json", json.dumps(about))
+            for name, array in arrays.items():
+                buffer = io.BytesIO()
+                np.save(buffer, array, allow_pickle=False)
+                archive.writestr(f"{name}.npy", buffer.getvalue())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What `write_archive` wrote; a file that is anything else is an error that says so."""
+    if not path.exists():
+        raise ValueError(f"load: there is no file {str(path)!r}.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            about = json.loads(archive.read("about.json"))
+            arrays = {
+                name.removesuffix(".npy"): np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+                for name in archive.namelist()
+                if name.endswith(".npy")
+            }
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, OSError, EOFError) as error:
+        raise ValueError(
+            f"load: {str(path)!r} is not a solution, or it is damaged ({error}). Nothing was loaded."
+        ) from error
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise ValueError(f"load: {str(path)!r} has format {about.get('format')!r}; this version reads {FORMAT}.")
+    return about, arrays
