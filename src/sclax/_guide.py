@@ -52,7 +52,7 @@ def _spare(problem: Problem, worst: bool) -> Problem:
     """The problem on even points, with the weights of ψ_α for worst cases, or with averages for them."""
 
     def choose(term: Term) -> AbstractSampler:
-        even = Grid() if isinstance(term.law.place, PointSet) else Sobol(max(SPARE // term.law.inner, 16))
+        even = Grid() if isinstance(term.law.place, PointSet) else Sobol(max(SPARE // term.law.inner, 16), crowd=True)
         return ImportanceWeights(proposal=even) if term.worst and worst else even
 
     return problem.resampled(choose)

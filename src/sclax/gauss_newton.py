@@ -81,8 +81,8 @@ class GaussNewton(AbstractPrimal):
     def samplers(self, problem: Problem) -> tuple[AbstractSampler, AbstractSampler]:
         """What worst cases and averages use where they leave it open."""
         dimension = problem.domain.dimension
-        worst_case = ImportanceWeights(self.rows * dimension, Sobol(), self.guard)
-        return worst_case, Sobol(math.ceil(13 * self.rows / 30) * dimension)
+        worst_case = ImportanceWeights(self.rows * dimension, Sobol(crowd=True), self.guard)
+        return worst_case, Sobol(math.ceil(13 * self.rows / 30) * dimension, crowd=True)
 
     def prepare(self, problem, worst_case=None, average=None):
         if not problem.pointwise:

@@ -30,21 +30,36 @@ class Uniform(AbstractSampler):
 
 
 class Sobol(AbstractSampler):
-    """`n` points of a Sobol sequence, shifted at random for every pass (default 1024): evener than uniform ones."""
+    """`n` points of a Sobol sequence, shifted at random for every pass (default 1024): evener than uniform ones.
+
+    With `crowd` the parameters of a family crowd towards the ends of their ranges as Chebyshev points do,
+
+        p = low + (high − low) (1 − cos πs) / 2,   s even in [0, 1],
+
+    since a family fitted at even ones is least accurate at the ends. Other coordinates stay even.
+    """
 
     n: int | None = eqx.field(static=True, default=None)
+    crowd: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
         optional_count("Sobol", self.n)
 
     def sized(self, n: int | None) -> "Sobol":
-        return self if n is None else Sobol(n)
+        return self if n is None else Sobol(n, self.crowd)
 
     def init(self, place: AbstractPlace, key: Key) -> SamplerState:
-        return SamplerState(place.sobol(self.n or 1024, key))
+        return SamplerState(self._crowded(place, place.sobol(self.n or 1024, key)))
 
     def step(self, place, density, state, key):
-        return SamplerState(place.sobol(len(state.points), key)), info()
+        return SamplerState(self._crowded(place, place.sobol(len(state.points), key))), info()
+
+    def _crowded(self, place: AbstractPlace, w: Float[Array, "n k"]) -> Float[Array, "n k"]:
+        chart = place.chart
+        for name in chart.parameters if self.crowd else ():
+            i, (low, high) = chart.names.index(name), chart.ends(name)
+            w = w.at[:, i].set(low + (high - low) * (1 - jnp.cos(jnp.pi * (w[:, i] - low) / (high - low))) / 2)
+        return w
 
 
 class Grid(AbstractSampler):
