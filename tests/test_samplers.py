@@ -403,3 +403,19 @@ def test_a_proposal_of_a_given_size_keeps_it():
     assert size(scl.ImportanceWeights(proposal=scl.Sobol(4096))) == 4096
     assert size(scl.ImportanceWeights(64, proposal=scl.Sobol(4096))) == 64
     assert size(scl.ImportanceWeights()) == 1000
+
+
+def test_crowding_gives_parameters_the_law_of_chebyshev_points():
+    """p = low + L (1 − cos πs)/2 has variance L²/8, where even points have L²/12, and a tenth of a range near an end
+    has the share 2 asin(√0.1)/π; coordinates that are no parameter stay as they are, to the bit."""
+    domain = scl.Box(x=(0.0, 2.0)).join({"nu": (1.0, 5.0)})
+    draw = lambda sampler: np.asarray(sampler.init(domain, jr.key(0)).points, float)
+    even, crowded = draw(scl.Sobol(4096)), draw(scl.Sobol(4096, crowd=True))
+    np.testing.assert_array_equal(even[:, 0], crowded[:, 0])
+    assert even[:, 1].var() == pytest.approx(16 / 12, rel=1e-2)
+    assert crowded[:, 1].var() == pytest.approx(16 / 8, rel=1e-2)
+    assert np.mean(crowded[:, 1] < 1.4) == pytest.approx(2 * np.arcsin(np.sqrt(0.1)) / np.pi, abs=5e-3)
+    alone = scl.Box(x=(0.0, 2.0))
+    np.testing.assert_array_equal(
+        scl.Sobol(64).init(alone, jr.key(1)).points, scl.Sobol(64, crowd=True).init(alone, jr.key(1)).points
+    )
