@@ -44,7 +44,7 @@ class AbstractPrimal(eqx.Module):
         """The problem with every open choice of points made."""
         return problem.completed(worst_case, average)
 
-    def placed(self, problem: Problem, state: PyTree, points: tuple[Points, ...]) -> tuple[Points, ...]:
+    def placed(self, problem: Problem, state: PyTree, points: tuple[Array, ...]) -> tuple[Array, ...]:
         """Drawn points, moved to where training is just now."""
         return points
 
