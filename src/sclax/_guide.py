@@ -128,7 +128,7 @@ class Guide:
     def result(self, last: PyTree) -> PyTree:
         """The best state, with the multipliers of the last one, which have had more time to settle."""
         best = _where(np.isfinite(np.asarray(self._merit.objective)), self.best, last)  # else nobody has looked yet
-        again = self._attempt or self.tempered  # then the last ones belong to another run
+        again = self._attempt or self.marched or self.tempered  # then the last ones belong to another run
         return best if again else eqx.tree_at(lambda s: s.multipliers, best, last.multipliers)
 
     def hopeless(self, problem: Problem, records: Records) -> list[str]:
@@ -153,7 +153,7 @@ class Guide:
 
     def march(self, problem: Problem) -> Problem:
         """The problem trained from the end of time at which its conditions are: far from them a solution that fades
-        away costs little, and steps that see all times at once never leave it."""
+        away costs little, and steps that see all times at once leave it only slowly."""
         self.marched, self._problem = True, problem.marching(problem.direction)
         return self._problem
 
