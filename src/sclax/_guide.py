@@ -21,6 +21,7 @@ from .samplers import AbstractSampler, Grid, ImportanceWeights, Sobol
 
 SPARE = 2048  # points of the spare draw
 LOOKS = 30  # the shortest stretch of records that says anything
+TIE = 1.25  # merits that differ by less are equal, for all that the spare draw can tell
 EARLY = 20  # records after which a run must have come a good part of its way
 
 
@@ -68,6 +69,11 @@ def _merit(worst, average, method, arrays, rest, points, many: bool):
     return (jax.vmap(one) if many else one)(arrays)
 
 
+def _total(merit: Merit, weighing: Merit) -> np.ndarray:
+    """Objective and averages in one number, with the weights of another state, to compare with it."""
+    return np.asarray(merit.objective + jnp.sum(weighing.weights * merit.averages, axis=-1))
+
+
 def _where(chosen: np.ndarray, new: PyTree, old: PyTree) -> PyTree:
     """The new state for the chosen seeds, the old one for the others."""
     pick = lambda a, b: jnp.where(chosen.reshape(chosen.shape + (1,) * (a.ndim - chosen.ndim)), a, b)
@@ -106,17 +112,31 @@ class Guide:
 
     def look(self, arrays: PyTree, step: int, records: Records) -> None:
         """Compares a state with the best one, and records its merit and the step of the state that is kept."""
-        merit = self._compare(arrays)
-        total = lambda m: np.asarray(m.objective + jnp.sum(merit.weights * m.averages, axis=-1))
-        holds, held = np.asarray(merit.feasible), np.asarray(self._merit.feasible)
-        lower = np.where(holds & held, merit.objective < self._merit.objective, total(merit) < total(self._merit))
-        better = np.where(holds == held, lower, holds)
-        self._kept = np.where(better, step, self._kept)
-        self._merit, self.best = _where(better, merit, self._merit), _where(better, arrays, self.best)
+        merit = self._take(arrays, step, 1.0)
         reach = self._reach(arrays)
-        records.extend(merit=total(merit), kept=self._kept, reach=reach)
+        records.extend(merit=_total(merit, merit), kept=self._kept, reach=reach)
         if np.any(reach < 1):
             self._began = len(records.rows["step"])  # no sign counts before training has come to the end of time
+
+    def prefer(self, arrays: PyTree, step: int, records: Records) -> None:
+        """Takes the last state of a run that has settled, unless the best one is clearly better: in the last one most
+        noise has averaged out, by more than the spare draw can tell."""
+        self._take(arrays, step, TIE)
+        records.rows["kept"][-1] = self._kept
+
+    def _take(self, arrays: PyTree, step: int, tie: float) -> Merit:
+        merit, best = self._compare(arrays), self._merit
+        holds, held = np.asarray(merit.feasible), np.asarray(best.feasible)
+        by_objective = merit.objective < tie * best.objective
+        lower = np.where(holds & held, by_objective, _total(merit, merit) < tie * _total(best, merit))
+        better = np.where(holds == held, lower, holds)
+        self._kept = np.where(better, step, self._kept)
+        self._merit, self.best = _where(better, merit, best), _where(better, arrays, self.best)
+        return merit
+
+    def may_settle(self, records: Records) -> bool:
+        """Training is on the whole domain, so that its end may come."""
+        return bool(np.all(np.asarray(records.rows.get("reach", [0.0])[-1]) >= 1))
 
     def _reach(self, arrays: PyTree) -> np.ndarray:
         one = lambda arrays: self._method.primal.reach(self._problem, eqx.combine(arrays, self._rest).primal)
@@ -250,6 +270,9 @@ class Validation(Guide):
         return []
 
     def may_march(self, problem: Problem) -> bool:
+        return False
+
+    def may_settle(self, records: Records) -> bool:
         return False
 
     def stuck(self, records: Records, elapsed: float, limit: float | None) -> bool:

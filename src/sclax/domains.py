@@ -67,6 +67,11 @@ class AbstractPlace(eqx.Module):
         z = np.asarray(self.embed(jnp.asarray(w)))
         return dict(zip(names if len(z) == len(names) else self.chart.names, map(float, z), strict=True))
 
+    @property
+    def parameter_columns(self) -> tuple[int, ...]:
+        """The chart coordinates that are parameters of a family."""
+        return tuple(map(self.chart.names.index, self.chart.parameters))
+
     def within(self, domain: "Box") -> "AbstractPlace":
         """The same place of a domain with more or fewer coordinates: one joined by the parameters of a family, say."""
         raise ValueError(f"{type(self).__name__}: this place belongs to one domain only.")
@@ -304,6 +309,12 @@ class Faces(AbstractPlace):
     def ends(self) -> np.ndarray:
         """Where each piece's stretch of the first chart coordinate begins and ends."""
         return np.concatenate([[0.0], np.cumsum([piece.measure for piece in self.pieces])]) / self.measure
+
+    @property
+    def parameter_columns(self) -> tuple[int, ...]:
+        charts = [piece.chart for piece in self.pieces]
+        shared = lambda i: all(chart.names[i] in chart.parameters for chart in charts)
+        return tuple(i for i in range(1, charts[0].dimension) if shared(i))  # the first runs along the faces
 
     def within(self, domain: Box) -> "Faces":
         return Faces(tuple(piece.within(domain) for piece in self.pieces))

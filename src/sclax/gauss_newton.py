@@ -34,6 +34,7 @@ class Damping(NamedTuple):
     loss: Scalar
     largest: Scalar  # loss so far
     reach: Scalar  # the share of time on which training is, where the problem is marching
+    share: Scalar  # of a step's length that is gone
 
 
 class GaussNewton(AbstractPrimal):
@@ -44,7 +45,8 @@ class GaussNewton(AbstractPrimal):
     The system has the size of the rows, not of the weights, and its matrix is found without J for dense layers. Points
     are drawn afresh for every step, those of conditions too: a few fixed ones would be overfitted. η is the best of
     falling lengths with prices and worst-case weights frozen, 0 where none improves; μ is a factor times the loss, and
-    the factor falls after long steps and grows after short and rejected ones. Runs in double precision inside `solve`.
+    the factor falls after long steps and grows after short and rejected ones. In the last part of a run `solve` makes
+    steps ever shorter, so that the noise of the draws averages out. Runs in double precision inside `solve`.
     Constraints are scaled inside by the size of their residual at the start, so that one dual rate fits all; what the
     user sees is in the user's units.
 
@@ -54,7 +56,7 @@ class GaussNewton(AbstractPrimal):
       features at one pace; Adam learns the coarse ones first, which keeps equations with many weak solutions (the
       eikonal one) out of wrong folds, and spares the others a plateau. Conditions count fully in it, equations by 1 %.
     - `rows`: how many points a worst case has for each dimension of the domain, where it leaves its number open;
-      averages have 13/30 as many. Good values: 150.
+      averages have as many, in up to two dimensions 13/30 of them. Good values: 150.
     - `guard`: the least effective share of worst-case points, see `ImportanceWeights`.
     - `memory`: bytes for the Gram matrix and what it is made of, for each of several seeds. Beyond it fewer points are
       drawn, with a warning.
@@ -82,7 +84,9 @@ class GaussNewton(AbstractPrimal):
         """What worst cases and averages use where they leave it open."""
         dimension = problem.domain.dimension
         worst_case = ImportanceWeights(self.rows * dimension, Sobol(crowd=True), self.guard)
-        return worst_case, Sobol(math.ceil(13 * self.rows / 30) * dimension, crowd=True)
+        # A condition on a line is known by fewer points; on a face of more dimensions too few leave it undetermined.
+        share = 13 / 30 if dimension <= 2 else 1.0
+        return worst_case, Sobol(math.ceil(share * self.rows) * dimension, crowd=True)
 
     def prepare(self, problem, worst_case=None, average=None):
         if not problem.pointwise:
@@ -92,7 +96,12 @@ class GaussNewton(AbstractPrimal):
             )
         default = self.samplers(problem)
         worst_case, average = worst_case or default[0], average or default[1]
+        unsaid = {term.name for term in problem.terms if term.sampler is None and term.n is None and not term.worst}
         problem = problem.completed(worst_case, average)
+        if problem.domain.dimension > 2:  # where conditions are costly, one with several rows a point has fewer points
+            problem = problem.resampled(
+                lambda t: _thinned(t, 1 / _width(problem, t), 0) if t.name in unsaid else t.chosen
+            )
         most = _size(average, problem.domain)
         problem = problem.resampled(lambda term: _batch(term, most, self.guard))
         rows = {term.name: _rows(problem, term) for term in problem.terms}
@@ -125,7 +134,7 @@ class GaussNewton(AbstractPrimal):
 
     def init(self, model: Model) -> Damping:
         dtype = jnp.result_type(float)
-        return Damping(*(jnp.asarray(value, dtype) for value in (LEAST, 1.0, 0.0, BEGIN)))
+        return Damping(*(jnp.asarray(value, dtype) for value in (LEAST, 1.0, 0.0, BEGIN, 1.0)))
 
     def placed(self, problem, state, points):
         """Where the problem is marching, points at a time within reach; those of a union of faces stay."""
@@ -142,6 +151,9 @@ class GaussNewton(AbstractPrimal):
 
     def reach(self, problem, state):
         return jnp.where(problem.terms[0].march == 0, 1.0, state.reach)
+
+    def slowed(self, state, share):
+        return state._replace(share=jnp.full_like(state.share, share))
 
     def units(self, problem: Problem, model: Model, key: Key) -> Multipliers:
         """The mean square of a residual at the start, or, where it is larger, of its gradient in the weights over that
@@ -224,10 +236,12 @@ class GaussNewton(AbstractPrimal):
         length, after, trials = _search(lambda length: loss(moved(length)), before)
         factor = state.factor * jnp.where(length >= 0.5, 0.5, jnp.where(length > 0, 1.5, 4.0))
         # A rejected direction may hold NaN, and 0 · NaN is no step of length 0.
-        leaves = [jnp.where(length > 0, new, old) for new, old in zip(moved(length), leaves, strict=True)]
+        gone = zip(moved(state.share * length), leaves, strict=True)
+        leaves = [jnp.where(length > 0, new, old) for new, old in gone]
         largest = jnp.maximum(state.largest, before)
         reach = jnp.minimum(state.reach + jnp.where(before < CALM * largest, PACE, LEAST_PACE), 1.0)
-        return rebuild(leaves), Damping(jnp.clip(factor, least, MOST), after, largest, reach), evaluation, trials
+        state = Damping(jnp.clip(factor, least, MOST), after, largest, reach, state.share)
+        return rebuild(leaves), state, evaluation, trials
 
 
 def _unmeetable(problem: Problem) -> Array:
@@ -301,9 +315,14 @@ def _size(sampler: AbstractSampler, place: AbstractPlace) -> int:
 
 def _rows(problem: Problem, term: Term) -> int:
     """How many residual rows a term has."""
+    return _size(term.chosen, term.law.place) * _width(problem, term)
+
+
+def _width(problem: Problem, term: Term) -> int:
+    """How many residual rows a point has."""
     nothing = lambda z: jnp.zeros(len(problem.unknowns))
     law, key, parameters = term.law, jr.key(0), problem.bare().parameters
-    return jax.eval_shape(lambda: law.rows(nothing, parameters, term.chosen.init(law.place, key).points)).size
+    return jax.eval_shape(lambda: law.rows(nothing, parameters, law.place.uniform(1, key))).size
 
 
 def _even(problem: Problem) -> Problem:

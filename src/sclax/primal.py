@@ -52,6 +52,10 @@ class AbstractPrimal(eqx.Module):
         """The share of time on which training is."""
         return jnp.ones(())
 
+    def slowed(self, state: PyTree, share: float) -> PyTree:
+        """The state from which steps are only a share as long, if the primal can."""
+        return state
+
     def units(self, problem: Problem, model: Model, key: Key) -> Multipliers:
         """The size of each constraint's value at the start; the dual sees values and multipliers in these units."""
         return {name: jnp.ones(()) for name in problem.tolerances}

@@ -1,5 +1,6 @@
 """One door: compiled chunks of iterations in a plain host loop, which reports, stops, saves and resumes."""
 
+import math
 import os
 import time
 from collections.abc import Callable
@@ -30,6 +31,7 @@ from .solution import RESULTS, Solution
 
 DEFAULT_SECONDS = 300.0
 SAVE_EVERY = 20.0  # seconds between two checkpoints
+SETTLE, SHORTEST = 0.85, 0.03  # when, as a share of a run, steps begin to shrink, and how short they get
 MANY_WEIGHTS = 1_000_000
 
 # Made once: every optax object compiles anew.
@@ -44,9 +46,9 @@ _OPERATORS = PrimalDual(
 def default_method(problem: Problem, weights: int) -> PrimalDual:
     """The method of `solve` where none is given, by one rule for every problem.
 
-    Gauss-Newton steps, on fresh points: for each dimension of the domain 150 of the interior and 65 of every condition;
-    plain dual ascent. A network of more than a million weights gets SOAP, whose step costs what a gradient costs, and
-    an operator Adam.
+    Gauss-Newton steps, on fresh points: for each dimension of the domain 150 of the interior and as many rows of every
+    condition (65 points in up to two dimensions); plain dual ascent. A network of more than a million weights gets
+    SOAP, whose step costs what a gradient costs, and an operator Adam.
     """
     if not problem.pointwise:
         return _OPERATORS
@@ -274,6 +276,10 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
         problem = guide.restore(problem, tree["guide"], _restored(shapes, tree["best"], checkpoint))
 
     result, saved = RESULTS.steps_done, time.monotonic()
+    found = None  # the reason to end before the budget does
+    # The share of the run after which its last part began: steps shrink, so that the noise of fresh draws averages out.
+    # No checkpoint holds this part: a run that goes on does so from the state before.
+    ending = None
     limit, chunk = budget.limit, problem.epoch or method.primal.chunk
     try:
         with Reporter(progress) as reporter:
@@ -283,13 +289,23 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
             while True:
                 elapsed = time.monotonic() - began
                 if budget.steps is not None and step >= budget.steps:
+                    result = RESULTS.steps_done if found is None else found
                     break
                 if limit is not None and elapsed + pace > limit:
-                    result = RESULTS.time_up
+                    result = RESULTS.time_up if found is None else found
                     break
+                spent = budget.spent(step, elapsed)
+                if ending is None and guide is not None and spent >= SETTLE and guide.may_settle(records):
+                    ending = spent
+                    if store is not None:
+                        store.save(step, _tree(arrays, records, guide))
                 # Chunks end at the same steps however a run is cut, so that its states are compared at the same ones.
                 length = chunk - step % chunk
                 length = length if budget.steps is None else min(length, budget.steps - step)
+                if ending is not None:
+                    over = (budget.spent(step + length, elapsed + pace) - ending) / (1 - ending)
+                    shorter = method.primal.slowed(arrays.primal, SHORTEST ** min(over, 1.0))
+                    arrays = arrays._replace(primal=shorter)
                 chunk_began = time.monotonic()
                 after, summary = _chunk(
                     problem, method, arrays, rest, guide.keys(keys) if guide else keys, jnp.asarray(step), length, many
@@ -308,6 +324,9 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                 _report(reporter, problem, summary, step, budget, now - began, pace, length)
                 if guide is not None:
                     guide.look(arrays, step, records)
+                if ending is not None:
+                    continue
+                if guide is not None:
                     hopeless = guide.hopeless(problem, records)
                     fresh = not isinstance(build, _Ready)  # weights that exist already may be good ones
                     stuck = not hopeless and fresh and guide.stuck(records, now - began, limit)
@@ -329,12 +348,14 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                                 reporter.say(_said(name, guide.tempered[name]))
                         arrays = again
                         records.spend(done)
-                if budget.open and not (guide and guide.tempered) and records.flat_and_feasible():
-                    result = RESULTS.converged
-                    break
-                if budget.open and guide is not None and guide.settled(records):
-                    result = RESULTS.settled
-                    break
+                if budget.open:
+                    if not (guide and guide.tempered) and records.flat_and_feasible():
+                        found = RESULTS.converged
+                    elif guide is not None and guide.settled(records):
+                        found = RESULTS.settled
+                    if found is not None:
+                        may_settle = guide is not None and guide.may_settle(records)
+                        budget = _Budget(math.ceil(step / SETTLE) if may_settle else step, limit)
                 if store is not None and now - saved > SAVE_EVERY:
                     store.save(step, _tree(arrays, records, guide))
                     saved = time.monotonic()
@@ -342,11 +363,13 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
         result = RESULTS.interrupted
     finally:
         if store is not None:
-            if step:
+            if step and ending is None:
                 store.save(step, _tree(arrays, records, guide))
             store.close()
     last = arrays
     if guide is not None and step:
+        if ending is not None:
+            guide.prefer(arrays, step, records)
         arrays = guide.result(arrays)
 
     def solution(k: int | None) -> Solution:

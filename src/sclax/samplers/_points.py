@@ -56,8 +56,8 @@ class Sobol(AbstractSampler):
 
     def _crowded(self, place: AbstractPlace, w: Float[Array, "n k"]) -> Float[Array, "n k"]:
         chart = place.chart
-        for name in chart.parameters if self.crowd else ():
-            i, (low, high) = chart.names.index(name), chart.ends(name)
+        for i in place.parameter_columns if self.crowd else ():
+            low, high = chart.ends(chart.names[i])
             w = w.at[:, i].set(low + (high - low) * (1 - jnp.cos(jnp.pi * (w[:, i] - low) / (high - low))) / 2)
         return w
 
