@@ -1,19 +1,24 @@
 """Operators from data, one multiplier for each sample against the average loss:  python -m benchmarks.operators
 
 The same data, network, optimiser, batches and number of steps; only the measure differs. At `small`, three seeds (one
-for the smaller viscosities of Navier-Stokes), and for Burgers the equation as a further constraint. One record for each
-problem, results/<problem>-small.json, with figures of validation errors over training and of the multipliers.
+for the smaller viscosities of Navier-Stokes), and for Burgers the equation as a further constraint. With seed 0 a
+control: the average loss as one constraint, with one multiplier for all samples. It grows over training as those of the
+samples do, and Adam makes longer steps while its gradients grow; what the control gains is not due to samples. One
+record for each problem, results/<problem>-small.json, with figures of validation errors over training and of the
+multipliers.
 
 `--only NAME` takes one problem; `--scale tiny` tries it out; `--figures` draws from the records that exist.
 """
 
 import argparse
+import dataclasses
 import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 import sclax as scl
@@ -40,18 +45,40 @@ CASES = {
     "navier_stokes_operator-1e-5": Case("navier_stokes_operator", {"nu": 1e-5}, 1, None, None),
 }
 PHYSICS = 1e-2  # the tolerance of Burgers' equation on the operator's output
-COLOURS = {"average": plot.ACCENT, "scl": plot.SECOND, "scl_physics": "#588157"}
+COLOURS = {"average": plot.ACCENT, "scl": plot.SECOND, "scl_physics": "#588157", "control": "#8d6a9f"}
+LABELS = {
+    "average": "average loss",
+    "scl": "SCL, a multiplier each",
+    "scl_physics": "SCL with the equation",
+    "control": "one multiplier for all",
+}
 
 
-def methods(name):
-    return ("average", "scl", "scl_physics") if name == "burgers_operator" else ("average", "scl")
+def methods(case, scale):
+    """The methods of a problem, each with its number of seeds."""
+    seeds = case.seeds if scale == "small" else 1
+    physics = {"scl_physics": seeds} if case.problem == "burgers_operator" else {}
+    return {"average": seeds, "scl": seeds, **physics, **({"control": 1} if case.bar else {})}
+
+
+def chosen(case, method, scale):
+    """What a method trains, and how."""
+    entry = scl.zoo.entry(case.problem)
+    if method == "scl_physics":
+        return scl.zoo.ROWS["scl"](entry, scale=scale, **case.arguments, physics=PHYSICS)
+    if method != "control":
+        return scl.zoo.ROWS[method](entry, scale=scale, **case.arguments)
+    row = scl.zoo.ROWS["average"](entry, scale=scale, **case.arguments)
+    (term,) = row.problem.terms
+    tolerance = jnp.asarray(row.model.settings.tolerance)
+    one = row.problem._with(terms=(dataclasses.replace(term, owner="data"),), tolerances={"data": tolerance})
+    return row._replace(problem=one)
 
 
 def train(name, method, seed, scale):
     """One run in this process; prints its record."""
     case = CASES[name]
-    extra = {"physics": PHYSICS} if method == "scl_physics" else {}
-    row = scl.zoo.ROWS[method.split("_")[0]](scl.zoo.entry(case.problem), scale=scale, **case.arguments, **extra)
+    row = chosen(case, method, scale)
     solution = scl.solve(row.problem, row.model, row.method, seed=seed, steps=row.steps, progress=False)
     splits = {split: solution.errors(split) for split in ("train", "validation", "test")}
     found = {
@@ -79,9 +106,9 @@ def run(name, scale):
     case, runs = CASES[name], {}
     # Made once, before anything is timed.
     scl.zoo.entry(case.problem).build(scale=scale, **case.arguments)
-    for method in methods(name):
+    for method, seeds in methods(case, scale).items():
         runs[method] = []
-        for seed in range(case.seeds if scale == "small" else 1):
+        for seed in range(seeds):
             command = [sys.executable, "-m", "benchmarks.operators", "--run", name, method, str(seed), scale]
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             runs[method].append(json.loads(done.stdout.splitlines()[-1]))
@@ -128,8 +155,10 @@ def table(scale):
             f"{name:30}{found['average']:10.2e}{found['scl']:10.2e}{found['ratio']:7.2f}{mark:1}{case.bar or '-':>7}"
             f"{case.paper or '-':>7}{worst['average']:16.2e}{worst['scl']:10.2e}"
         )
-        if "scl_physics" in found:
-            print(f"{'  with the equation':30}{'':10}{found['scl_physics']:10.2e}")
+        for method in ("scl_physics", "control"):
+            if method in found:
+                text, against = f"  {LABELS[method]}", found[method] / found["lists"]["average"][0]
+                print(f"{text:30}{'':10}{found[method]:10.2e}{against:7.2f}")
     print("* above its bar")
 
 
@@ -141,7 +170,7 @@ def figures(scale):
     for axis, name in zip(axes, names, strict=True):
         for method, runs in stored(name, scale)["runs"].items():
             for k, one in enumerate(runs):
-                text = method.replace("_", " with ") if k == 0 else None
+                text = LABELS[method] if k == 0 else None
                 axis.semilogy(one["validation"], color=COLOURS[method], lw=1.1, alpha=0.8, label=text)
         axis.set_title(name.replace("_", " "), fontsize=9)
         axis.set_xlabel("epoch", fontsize=9)

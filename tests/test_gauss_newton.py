@@ -397,3 +397,16 @@ def test_bad_arguments_are_named(make, said):
     with pytest.raises((ValueError, TypeError)) as caught:  # the tests' type checker comes before our own check
         make()
     assert all(word in str(caught.value) for word in said)
+
+
+def test_a_slowed_step_goes_a_share_of_its_way():
+    problem, model = PLAIN.prepare(small.bounded()), small.value(0.5)
+    points = tuple(t.chosen.init(t.law.place, jr.key(0)).points for t in problem.terms)
+
+    def moved(share):
+        state = PLAIN.slowed(PLAIN.init(model), share)
+        after, *_ = PLAIN.step(problem, model, state, points, 1.0, lambda violations: {"size": jnp.zeros(())})
+        return float(after.value) - 0.5
+
+    assert moved(1.0) > 1.0
+    assert moved(0.25) == pytest.approx(0.25 * moved(1.0), rel=1e-5)

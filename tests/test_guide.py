@@ -7,9 +7,10 @@ import optax
 import pytest
 
 import sclax as scl
-from sclax._guide import EARLY, LOOKS, cannot_hold, slow, stalled
+from sclax._guide import EARLY, LOOKS, TIE, cannot_hold, slow, stalled
 from sclax.gauss_newton import BEGIN
 from sclax.solution import result_name
+from sclax.solve import SHORTEST
 
 from . import small
 
@@ -98,12 +99,12 @@ def test_tempering_survives_a_resume(kinked, tmp_path):
 
 
 def test_the_best_state_on_the_spare_draw_is_the_result():
-    """The state that is kept has the least merit of all records, and the solution's numbers are those of its record."""
+    """No state has a clearly lower merit than the one that is kept, whose record has the solution's numbers."""
     problem = scl.zoo.convection(beta=2.0)
     solution = scl.solve(problem, tiny, METHOD, steps=200, progress=False)
     history = solution.history
-    row = int(np.argmin(history["merit"]))
-    assert history["kept"][-1] == history["step"][row]
+    row = int(np.argmax(history["step"] == history["kept"][-1]))
+    assert history["merit"][row] <= TIE * np.min(history["merit"])
     assert solution.objective == pytest.approx(float(history["objective"][row]))
 
 
@@ -235,6 +236,31 @@ def test_a_slow_run_starts_again_along_time_and_resumes(monkeypatch, capsys, tmp
     assert np.all(reach[:2] == 1)
     assert reach[2] < 0.2
     assert np.all(np.diff(reach[2:]) > 0)
+
+
+def test_steps_shrink_at_the_end_of_a_run_and_no_checkpoint_holds_it(monkeypatch, tmp_path):
+    """From 85 % on, down to SHORTEST; a run that goes on does so from before, and gives the same weights to the bit."""
+    shares, slowed = [], scl.GaussNewton.slowed
+    monkeypatch.setattr(
+        scl.GaussNewton, "slowed", lambda self, state, share: (shares.append(share), slowed(self, state, share))[1]
+    )
+    problem = scl.zoo.convection(beta=2.0)
+    whole = scl.solve(problem, tiny, METHOD, steps=200, progress=False)
+    np.testing.assert_allclose(shares, SHORTEST ** (np.arange(1, 4) / 3), rtol=1e-12)  # of three chunks, after step 170
+    scl.solve(problem, tiny, METHOD, steps=100, progress=False, checkpoint=tmp_path / "run")
+    resumed = scl.solve(problem, tiny, METHOD, steps=200, progress=False, checkpoint=tmp_path / "run")
+    np.testing.assert_array_equal(whole.history["merit"], resumed.history["merit"])
+    assert float(whole(x=1.0, t=0.5)) == float(resumed(x=1.0, t=0.5))
+
+
+def test_noise_averages_out_at_the_end_of_a_run():
+    """A constant fitted to sin 40x on eight fresh points jumps about with each draw; short last steps do not."""
+    problem = scl.Problem(scl.Box(x=(0.0, np.pi)), objective=scl.average(lambda u, x: u - jnp.sin(40 * x)))
+    solution = scl.solve(problem, small.value(0.5), METHOD, steps=1000, progress=False)
+    merits = solution.history["merit"]  # 1/2 + u², but for the spare draw
+    excess = merits - merits.min()
+    assert solution.history["kept"][-1] == 1000
+    assert excess[-3:].mean() < 0.1 * excess[20:80].mean()
 
 
 @pytest.mark.slow

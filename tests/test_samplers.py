@@ -405,6 +405,17 @@ def test_a_proposal_of_a_given_size_keeps_it():
     assert size(scl.ImportanceWeights()) == 1000
 
 
+def test_parameters_crowd_on_a_union_of_faces_too():
+    """The parameter has variance L²/8 there as well, and the points stay even along the faces."""
+    domain = scl.Box(x=(0.0, 2.0), y=(0.0, 1.0)).join({"nu": (1.0, 5.0)})
+    problem = scl.Problem(domain, objective=scl.average(scl.Dirichlet(0.0)))
+    (term,) = problem.terms
+    w = scl.Sobol(4096, crowd=True).init(term.law.place, jr.key(0)).points
+    z = np.asarray(jax.vmap(term.law.place.embed)(w), float)
+    assert z[:, 2].var() == pytest.approx(16 / 8, rel=1e-2)
+    assert np.mean((z[:, 0] == 0) | (z[:, 0] == 2)) == pytest.approx(1 / 3, abs=1e-2)  # of the outline
+
+
 def test_crowding_gives_parameters_the_law_of_chebyshev_points():
     """p = low + L (1 − cos πs)/2 has variance L²/8, where even points have L²/12, and a tenth of a range near an end
     has the share 2 asin(√0.1)/π; coordinates that are no parameter stay as they are, to the bit."""

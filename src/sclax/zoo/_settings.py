@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,10 @@ def paper_objective(settings: PaperSettings, family: list[str], *conditions: tup
 
 @dataclasses.dataclass(frozen=True)
 class OperatorSettings:
-    """One row of the paper's Table 6, for solutions learned from data by a Fourier neural operator."""
+    """One row of the paper's Table 6, for solutions learned from data by a Fourier neural operator.
+
+    Violations count in the multipliers up to `dual_clip`; `dual_decay` is the factor of their rate beside `decay`.
+    """
 
     tolerance: float
     train: int
@@ -113,6 +117,8 @@ class OperatorSettings:
     primal_rate: float = 1e-3
     dual_rate: float = 1e-4
     decay: float = 0.5
+    dual_clip: float = math.inf
+    dual_decay: float = 0.5
     decay_every_epochs: int = 100
     epochs: int = 500
     batch: int = 20
