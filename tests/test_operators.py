@@ -1,5 +1,9 @@
 """Solution operators: batches, one multiplier for each sample, equations on grids, and what a user does with them."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -437,3 +441,35 @@ def test_the_paper_s_scale_is_the_paper_s():
     training = scl.zoo.OPERATORS["burgers_operator"].training(scale="paper")
     assert training.steps == 500 * 40
     assert training.model.settings == scl.zoo.paper_settings("burgers")
+
+
+MEMORY = """
+from pathlib import Path
+import numpy as np, optax, xarray as xr
+import sclax as scl
+
+peak = lambda: float(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
+build = lambda domain, outputs, key: scl.nn.FNO(1, outputs, 4, 1, 4, 4, 2, key=key)
+
+def train(samples):
+    start = np.random.default_rng(0).random((samples, 64), np.float32)
+    solution = np.repeat(start[:, None], 64, axis=1)
+    data = xr.Dataset({"input": (("sample", "x"), start), "solution": (("sample", "t", "x"), solution)})
+    fit = scl.each(scl.Data(scl.RelativeL2())) <= 1e-3
+    problem = scl.OperatorProblem(data, constraints={"data": fit}, validation=10, test=10, batch=4)
+    scl.solve(problem, build, scl.PrimalDual(optax.adam(1e-3), scl.DualAscent(1e-2)), steps=20, progress=False)
+    return solution.nbytes / 2**20
+
+train(100)
+before = peak()
+print(train(8000), peak() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
+def test_memory_is_three_times_the_training_set_at_most():
+    """The data set of the user included, and 30 MB for compiled code and activations; in a process of its own."""
+    done = subprocess.run([sys.executable, "-c", MEMORY], stdout=subprocess.PIPE, text=True, check=True)
+    size, grown = (float(word) for word in done.stdout.split())
+    assert size > 100
+    assert grown < 3 * size + 30

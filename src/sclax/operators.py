@@ -38,9 +38,6 @@ class Samples(eqx.Module):
         """The points of the solutions along each coordinate."""
         return self.outputs.shape[1:-1]
 
-    def part(self, start: int, stop: int) -> "Samples":
-        return Samples(self.inputs[start:stop], self.outputs[start:stop])
-
 
 def spread(values: Float[Array, "*some c"], grid: tuple[int, ...]) -> Float[Array, "*grid c"]:
     """An input function on the grid of the solutions: constant along coordinates that it lacks, which come first."""
@@ -193,8 +190,8 @@ class OperatorProblem(Problem):
         unknown: str = "u",
         recipe: Recipe | None = None,
     ):
-        samples, coordinates = _samples("dataset", dataset, input, output)
-        self.train, self.validation, self.test = _split(samples, coordinates, validation, test, input, output)
+        arrays, coordinates = _arrays("dataset", dataset, input, output)
+        self.train, self.validation, self.test = _split(arrays, coordinates, validation, test, input, output)
         self.batch = _checks.count("OperatorProblem", "batch", batch)
         if self.batch > len(self.train):
             raise ValueError(
@@ -258,7 +255,8 @@ class OperatorProblem(Problem):
         """The misfit of samples, mean-square or relative."""
         samples = self.train
         size = float(np.prod(samples.outputs.shape[1:]))
-        norms = np.linalg.norm(np.asarray(samples.outputs).reshape(len(samples), -1), axis=1)
+        flat = np.asarray(samples.outputs).reshape(len(samples), -1)
+        norms = np.sqrt(np.einsum("ij,ij->i", flat, flat))  # which holds no second copy of the data
         if relative and not np.all(norms > 0):
             raise ValueError(
                 f"RelativeL2: sample {int(np.argmin(norms))} is zero everywhere, so nothing is relative to it; use "
@@ -360,7 +358,10 @@ def _errors(found: np.ndarray, samples: Samples) -> np.ndarray:
     return np.linalg.norm(flat(found - truth), axis=1) / np.linalg.norm(flat(truth), axis=1)
 
 
-def _samples(owner: str, dataset: Any, input: str, output: str) -> tuple[Samples, dict[str, np.ndarray]]:
+Arrays = tuple[np.ndarray, np.ndarray]  # inputs and outputs, as views of the data set where its type allows it
+
+
+def _arrays(owner: str, dataset: Any, input: str, output: str) -> tuple[Arrays, dict[str, np.ndarray]]:
     if not isinstance(dataset, xr.Dataset):
         raise ValueError(f"OperatorProblem: `{owner}` must be an xarray Dataset, got {type(dataset).__name__}.")
     for name in (input, output):
@@ -393,33 +394,38 @@ def _samples(owner: str, dataset: Any, input: str, output: str) -> tuple[Samples
                 f"OperatorProblem: `{name}` of sample {int(np.argmax(bad))} is not finite ({int(bad.sum())} such "
                 "samples); drop them first."
             )
-        arrays[name] = jnp.asarray(values[..., None])
+        arrays[name] = values[..., None]
     axes = {}
     for name in names:
         axis = np.asarray(dataset.coords[name] if name in dataset.coords else np.arange(dataset.sizes[name]), float)
         if len(axis) < 2 or np.any(np.diff(axis) <= 0):
             raise ValueError(f"OperatorProblem: coordinate `{name}` must increase over at least two points.")
         axes[name] = axis
-    return Samples(arrays[input], arrays[output]), axes
+    return (arrays[input], arrays[output]), axes
+
+
+def _part(arrays: Arrays, start: int, stop: int) -> Samples:
+    return Samples(*(jnp.asarray(values[start:stop]) for values in arrays))
 
 
 def _split(
-    samples: Samples, axes: dict[str, np.ndarray], validation: Any, test: Any, input: str, output: str
+    arrays: Arrays, axes: dict[str, np.ndarray], validation: Any, test: Any, input: str, output: str
 ) -> tuple[Samples, Samples | None, Samples | None]:
     parts: dict[str, Samples | None] = {}
-    stop = len(samples)
+    stop = len(arrays[0])
     for name, given in (("test", test), ("validation", validation)):
         if isinstance(given, xr.Dataset):
-            parts[name], other = _samples(name, given, input, output)
+            own, other = _arrays(name, given, input, output)
             if [len(axis) for axis in other.values()] != [len(axis) for axis in axes.values()]:
                 sizes = [{n: len(axis) for n, axis in each.items()} for each in (other, axes)]
                 raise ValueError(f"OperatorProblem: `{name}` has the grid {sizes[0]}, the data set {sizes[1]}.")
+            parts[name] = _part(own, 0, len(own[0]))
             continue
         count = _checks.count("OperatorProblem", name, given, at_least=0)
         if count >= stop:
             raise ValueError(
-                f"OperatorProblem: `{name}` = {count} leaves nothing to train on: there are {len(samples)} samples."
+                f"OperatorProblem: `{name}` = {count} leaves nothing to train on: there are {len(arrays[0])} samples."
             )
-        parts[name] = samples.part(stop - count, stop) if count else None
+        parts[name] = _part(arrays, stop - count, stop) if count else None
         stop -= count
-    return samples.part(0, stop), parts["validation"], parts["test"]
+    return _part(arrays, 0, stop), parts["validation"], parts["test"]
