@@ -52,8 +52,8 @@ CASES = {
     "helmholtz2": Case("helmholtz", {"a1": (1.0, 2.0), "a2": (1.0, 2.0)}, 5e-4, 1.25e-2, 100),
     "helmholtz3": Case("helmholtz", {"a1": (1.0, 3.0), "a2": (1.0, 3.0)}, 3e-3, 5.49e-2, 100),
 }
-SECONDS, START_UP = 150.0, 5.0  # of a run, and what importing and evaluating take of them
-TIMES = 4  # at which the error of a run is measured
+SECONDS, START_UP = 120.0, 5.0  # of a run, and what importing and evaluating take of them
+TIMES = 3  # at which the error of a run is measured
 # The default, and PINNs on the paper's grids of parameters, by their place from coarse to fine.
 GRIDS = {"coarse": 0, "middle": 1, "fine": -1}
 
