@@ -315,14 +315,14 @@ def _size(sampler: AbstractSampler, place: AbstractPlace) -> int:
 
 def _rows(problem: Problem, term: Term) -> int:
     """How many residual rows a term has."""
-    return _size(term.chosen, term.law.place) * _width(problem, term)
+    nothing = lambda z: jnp.zeros(len(problem.unknowns))
+    law, key, parameters = term.law, jr.key(0), problem.bare().parameters
+    return jax.eval_shape(lambda: law.rows(nothing, parameters, term.chosen.init(law.place, key).points)).size
 
 
 def _width(problem: Problem, term: Term) -> int:
     """How many residual rows a point has."""
-    nothing = lambda z: jnp.zeros(len(problem.unknowns))
-    law, key, parameters = term.law, jr.key(0), problem.bare().parameters
-    return jax.eval_shape(lambda: law.rows(nothing, parameters, law.place.uniform(1, key))).size
+    return _rows(problem, term) // _size(term.chosen, term.law.place)
 
 
 def _even(problem: Problem) -> Problem:
