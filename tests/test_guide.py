@@ -238,25 +238,42 @@ def test_a_slow_run_starts_again_along_time_and_resumes(monkeypatch, capsys, tmp
     assert np.all(np.diff(reach[2:]) > 0)
 
 
-def test_steps_shrink_at_the_end_of_a_run_and_no_checkpoint_holds_it(monkeypatch, tmp_path):
-    """From 85 % on, down to SHORTEST; a run that goes on does so from before, and gives the same weights to the bit."""
-    shares, slowed = [], scl.GaussNewton.slowed
+def noisy():
+    """A constant fitted to sin 40x on eight fresh points: it jumps about with each draw."""
+    return scl.Problem(scl.Box(x=(0.0, np.pi)), objective=scl.average(lambda u, x: u - jnp.sin(40 * x)))
+
+
+@pytest.fixture
+def shares(monkeypatch):
+    """The shares of a step's length that `solve` asks for."""
+    found, slowed = [], scl.GaussNewton.slowed
     monkeypatch.setattr(
-        scl.GaussNewton, "slowed", lambda self, state, share: (shares.append(share), slowed(self, state, share))[1]
+        scl.GaussNewton, "slowed", lambda self, state, share: (found.append(share), slowed(self, state, share))[1]
     )
-    problem = scl.zoo.convection(beta=2.0)
-    whole = scl.solve(problem, tiny, METHOD, steps=200, progress=False)
+    return found
+
+
+def test_steps_shrink_at_the_end_of_a_run_and_no_checkpoint_holds_it(shares, tmp_path):
+    """From 85 % on, down to SHORTEST; a run that goes on does so from before, and gives the same weights to the bit."""
+    problem, model = noisy(), small.value(0.5)
+    whole = scl.solve(problem, model, METHOD, steps=200, progress=False)
     np.testing.assert_allclose(shares, SHORTEST ** (np.arange(1, 4) / 3), rtol=1e-12)  # of three chunks, after step 170
-    scl.solve(problem, tiny, METHOD, steps=100, progress=False, checkpoint=tmp_path / "run")
-    resumed = scl.solve(problem, tiny, METHOD, steps=200, progress=False, checkpoint=tmp_path / "run")
+    scl.solve(problem, model, METHOD, steps=150, progress=False, checkpoint=tmp_path / "run")
+    resumed = scl.solve(problem, model, METHOD, steps=200, progress=False, checkpoint=tmp_path / "run")
     np.testing.assert_array_equal(whole.history["merit"], resumed.history["merit"])
-    assert float(whole(x=1.0, t=0.5)) == float(resumed(x=1.0, t=0.5))
+    assert float(whole(x=1.0)) == float(resumed(x=1.0))
+
+
+def test_a_run_that_falls_fast_keeps_its_steps(shares):
+    """Convection with 17 records: its merit fell to less than a tenth in the last ten of them."""
+    solution = scl.solve(scl.zoo.convection(beta=2.0), tiny, METHOD, steps=200, progress=False)
+    assert solution.history["merit"][16] < 0.1 * solution.history["merit"][6]
+    assert not shares
 
 
 def test_noise_averages_out_at_the_end_of_a_run():
-    """A constant fitted to sin 40x on eight fresh points jumps about with each draw; short last steps do not."""
-    problem = scl.Problem(scl.Box(x=(0.0, np.pi)), objective=scl.average(lambda u, x: u - jnp.sin(40 * x)))
-    solution = scl.solve(problem, small.value(0.5), METHOD, steps=1000, progress=False)
+    """Full steps jump about with each draw; short last steps do not."""
+    solution = scl.solve(noisy(), small.value(0.5), METHOD, steps=1000, progress=False)
     merits = solution.history["merit"]  # 1/2 + u², but for the spare draw
     excess = merits - merits.min()
     assert solution.history["kept"][-1] == 1000

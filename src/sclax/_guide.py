@@ -22,6 +22,7 @@ from .samplers import AbstractSampler, Grid, ImportanceWeights, Sobol
 SPARE = 2048  # points of the spare draw
 LOOKS = 30  # the shortest stretch of records that says anything
 TIE = 1.25  # merits that differ by less are equal, for all that the spare draw can tell
+SPAN = 10  # records over which a run that has more to gain by full steps still falls to a tenth
 EARLY = 20  # records after which a run must have come a good part of its way
 
 
@@ -135,8 +136,12 @@ class Guide:
         return merit
 
     def may_settle(self, records: Records) -> bool:
-        """Training is on the whole domain, so that its end may come."""
-        return bool(np.all(np.asarray(records.rows.get("reach", [0.0])[-1]) >= 1))
+        """Training is on the whole domain, and the noise of draws is what is left: full steps no longer fall fast."""
+        merits = np.asarray(records.rows.get("merit", []))[self._began :]
+        if len(merits) <= SPAN or np.any(np.asarray(records.rows["reach"][-1]) < 1):
+            return False
+        best = np.minimum.accumulate(merits, axis=0)
+        return bool(np.all(best[-1] > 0.1 * best[-1 - SPAN]))
 
     def _reach(self, arrays: PyTree) -> np.ndarray:
         one = lambda arrays: self._method.primal.reach(self._problem, eqx.combine(arrays, self._rest).primal)
