@@ -127,6 +127,13 @@ CASES = {
         lambda x, t: x**2 * t,
         lambda z: np.stack([-4 * z[:, 1], -4 * z[:, 1]], axis=1),
     ),
+    "periodic in value and flux": (
+        scl.Periodic("x", of=lambda u, u_x, t: (u, t * u_x)),
+        LINE,
+        lambda x, t: jnp.sin(jnp.pi * x) + t,
+        lambda x, t: x**2 * t,
+        lambda z: np.stack([-4 * z[:, 1], -4 * z[:, 1] ** 2], axis=1),
+    ),
     "operator": (
         scl.Operator(lambda u, u_x, t: u_x + u**2 - t, on=LINE.face(x=2)),
         LINE,
@@ -239,6 +246,11 @@ def test_conditions_on_systems_need_an_unknown_that_exists(condition):
         bound(condition(0.0), LINE, ("u", "vel"))
     with pytest.raises(ValueError, match=r"`unknown='vell'` is not one of `u`, `vel`. Did you mean `vel`"):
         bound(condition(0.0, unknown="vell"), LINE, ("u", "vel"))
+
+
+def test_what_is_periodic_is_said_once():
+    with pytest.raises(ValueError, match=r"Periodic: give `of`, or `order` and `unknown`"):
+        scl.Periodic("x", order=1, of=lambda u: u)
 
 
 def test_fixed_parameters_reach_conditions(x64):

@@ -246,40 +246,54 @@ class Neumann(AbstractCondition):
         return Law(law.residual, law.place, "neumann", 1)
 
 
-class PeriodicResidual(AbstractResidual):
+class Jet(eqx.Module):
+    """The unknowns and their derivatives along one coordinate, up to an order."""
+
     coordinate: int = eqx.field(static=True)
-    shift: float = eqx.field(static=True)
     order: int = eqx.field(static=True)
     which: tuple[int, ...] = eqx.field(static=True)
     unknowns: int = eqx.field(static=True)
 
+    def __call__(self, model, parameters, z: Point) -> tuple[Float[Array, ""], ...]:
+        indices = [(self.coordinate,) * k for k in range(self.order + 1)]
+        table = derivatives(lambda z: outputs(model, z, self.unknowns), z, indices)
+        return tuple(table[index][k] for index in indices for k in self.which)
+
+
+class PeriodicResidual(AbstractResidual):
+    function: Jet | NamedFunction | Constant
+    coordinate: int = eqx.field(static=True)
+    shift: float = eqx.field(static=True)
+
     def __call__(self, model, parameters, place, w):
         low = place.embed(w)
         high = low.at[self.coordinate].add(self.shift)
-        indices = [(self.coordinate,) * k for k in range(self.order + 1)]
-
-        def jet(z: Point) -> Float[Array, "k m"]:
-            table = derivatives(lambda z: outputs(model, z, self.unknowns), z, indices)
-            return jnp.stack([table[index][jnp.asarray(self.which)] for index in indices])
-
-        return (jet(low) - jet(high)).ravel()
+        at = lambda z: components(self.function(model, parameters, z), "Periodic")
+        return at(low) - at(high)
 
 
 class Periodic(AbstractCondition):
     """Periodicity:  ∂ᵏu/∂cᵏ agrees at both ends of coordinate c, for k = 0 … `order`.
 
     A first-order equation needs `order=0`, a second-order one `order=1`: with fewer, the problem has many solutions.
+    `of` names what else must agree instead, such as the value and the flux.
 
     !!! example
-        `Periodic("x", order=1)` for a diffusion on a ring.
+        `Periodic("x", order=1)` for a diffusion on a ring, and where its coefficient may vanish
+        `Periodic("x", of=lambda u, u_x, nu: (u, nu * u_x))`.
     """
 
     coordinate: str = eqx.field(static=True)
     order: int = eqx.field(static=True, default=0)
     unknown: str | None = eqx.field(static=True, default=None)
+    of: Callable[..., Any] | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):
         _checks.count("Periodic", "order", self.order, at_least=0)
+        if self.of is not None and (self.order or self.unknown is not None):
+            raise ValueError(
+                "Periodic: give `of`, or `order` and `unknown`: `of` says itself what agrees at both ends."
+            )
 
     def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
         if self.coordinate not in domain.names:
@@ -288,13 +302,21 @@ class Periodic(AbstractCondition):
                 + _checks.nearest(str(self.coordinate), domain.names)
             )
         i = domain.names.index(self.coordinate)
+        function, order = self._agreeing(vocabulary, i)
+        place = domain.face(**{self.coordinate: domain.lower[i]})
+        residual = PeriodicResidual(function, i, float(domain.lengths[i]))
+        return Law(residual, place, f"periodic_{self.coordinate}", order)
+
+    def _agreeing(self, vocabulary: Vocabulary, i: int) -> tuple[Jet | NamedFunction | Constant, int]:
+        """What agrees at both ends, and its order."""
+        if self.of is not None:
+            function = named(self.of, vocabulary, "Periodic(of=...)")
+            return function, function.order
         unknowns = len(vocabulary.unknowns)
         which = (
             tuple(range(unknowns)) if self.unknown is None else (unknown_index("Periodic", self.unknown, vocabulary),)
         )
-        residual = PeriodicResidual(i, float(domain.lengths[i]), self.order, which, unknowns)
-        place = domain.face(**{self.coordinate: domain.lower[i]})
-        return Law(residual, place, f"periodic_{self.coordinate}", self.order)
+        return Jet(i, self.order, which, unknowns), self.order
 
 
 # --- structure -------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ class Damping(NamedTuple):
     loss: Scalar
     largest: Scalar  # loss so far
     reach: Scalar  # the share of time on which training is, where the problem is marching
-    share: Scalar  # of a step's length that is gone
+    share: Scalar  # the part of its length that a step goes
 
 
 class GaussNewton(AbstractPrimal):
@@ -96,11 +96,11 @@ class GaussNewton(AbstractPrimal):
             )
         default = self.samplers(problem)
         worst_case, average = worst_case or default[0], average or default[1]
-        unsaid = {term.name for term in problem.terms if term.sampler is None and term.n is None and not term.worst}
+        left_open = {term.name for term in problem.terms if term.sampler is None and term.n is None and not term.worst}
         problem = problem.completed(worst_case, average)
         if problem.domain.dimension > 2:  # where conditions are costly, one with several rows a point has fewer points
             problem = problem.resampled(
-                lambda t: _thinned(t, 1 / _width(problem, t), 0) if t.name in unsaid else t.chosen
+                lambda t: _thinned(t, 1 / _width(problem, t), 0) if t.name in left_open else t.chosen
             )
         most = _size(average, problem.domain)
         problem = problem.resampled(lambda term: _batch(term, most, self.guard))

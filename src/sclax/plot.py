@@ -12,7 +12,7 @@ from matplotlib import colormaps
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from . import _checks, report
+from . import _checks, maps
 from ._typing import Model
 from .domains import TIME, Box
 from .operators import OperatorProblem, Samples
@@ -87,7 +87,8 @@ def _slice(problem: Problem, at: Mapping[str, float]) -> tuple[tuple[str, ...], 
 
 def _image(figure: Figure, axis: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, title: str, **kwargs: Any) -> None:
     mesh = axis.pcolormesh(x, y, z, shading="gouraud", rasterized=True, **kwargs)
-    bar = figure.colorbar(mesh, ax=axis, pad=0.02)
+    beyond = float(np.max(z)) > kwargs.get("vmax", np.inf)
+    bar = figure.colorbar(mesh, ax=axis, pad=0.02, extend="max" if beyond else "neither")
     bar.ax.tick_params(**STYLE)
     bar.outline.set_linewidth(0.4)  # pyright: ignore[reportCallIssue]
     axis.set_title(title, fontsize=10, color=INK)
@@ -114,7 +115,7 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
         array = np.moveaxis(np.asarray(flat, float).reshape(size), order, range(len(order)))
         return array.reshape(tuple(len(axes[name]) for name in shown)).T
 
-    found = report.values(problem, model, points)
+    found = maps.values(problem, model, points)
     panels: list[tuple[str, np.ndarray, str]] = []
     true = None
     if callable(problem.reference):
@@ -127,7 +128,7 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
             panels.append((f"error of {label(name)}", field(found[:, u]) - field(true[u]), "signed"))
     for term in problem.terms:
         if isinstance(term.law.place, Box) and term.law.place.names == names:
-            height = report.residual_size(term, report.losses(problem, model, term, points))
+            height = maps.residual_size(term, maps.losses(problem, model, term, points))
             panels.append((f"|residual| of {term.name}", field(height), "size"))
     # At most four side by side, which still fit a page.
     columns = len(panels) if len(panels) <= 4 else -(-len(panels) // 2) if len(panels) <= 8 else 4
@@ -147,7 +148,8 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
         limit = float(np.max(np.abs(values))) or 1.0
         look: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
         if kind == "size":
-            look = {"cmap": "magma", "vmin": 0.0, "vmax": limit}
+            # A residual often peaks in one corner: on a scale up to there, all the rest would be black.
+            look = {"cmap": "magma", "vmin": 0.0, "vmax": float(np.quantile(values, 0.99)) or limit}
         elif kind == "solution" and float(values.min()) >= 0:
             look = {"cmap": "viridis"}
         _image(figure, axis, axes[shown[0]], axes[shown[1]], values, title, **look)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from . import _checks, _precision, nn, plot, report
+from . import _checks, _precision, maps, nn, plot, report
 from ._archive import FORMAT, write_archive
 from ._guide import Tempered
 from ._records import largest
@@ -119,7 +119,7 @@ class Solution:
     def _values(self, coordinates: Mapping[str, Any]) -> dict[str, np.ndarray]:
         with _precision.of(self.model):
             points, shape = self._points("solution", coordinates)
-            found = np.asarray(report.values(self.problem, self.model, points)).T.reshape(-1, *shape)
+            found = np.asarray(maps.values(self.problem, self.model, points)).T.reshape(-1, *shape)
         return dict(zip(self.problem.unknowns, found, strict=True))
 
     def __call__(self, **coordinates: Any) -> Array | dict[str, Array]:
@@ -133,7 +133,7 @@ class Solution:
         A coordinate is an array, a number of equally spaced points (an int), or a single value (a float); left out, it
         has the points of the test grid.
         """
-        axes = report.default_axes(self.problem)
+        axes = maps.default_axes(self.problem)
         domain = self.problem.domain
         for name, value in coordinates.items():
             if name not in axes:
@@ -200,7 +200,7 @@ class Solution:
     def error(self, reference: Any = None) -> float | None:
         """The relative L2 error against `reference` (default: the problem's); None where there is none."""
         with _precision.of(self.model):
-            return report.relative_l2(self.problem, self.model, reference)
+            return maps.relative_l2(self.problem, self.model, reference)
 
     def error_map(self, reference: Any = None, progress: bool = True, **parameters: Any) -> xr.DataArray | None:
         """The relative L2 error at each parameter of a family; None where there is no reference.
@@ -213,7 +213,7 @@ class Solution:
         """
         axes = self._family_axes("error_map", parameters)
         with _precision.of(self.model):
-            return report.error_map(self.problem, self.model, reference, axes, progress)
+            return maps.error_map(self.problem, self.model, reference, axes, progress)
 
     def residual_map(self, law: str | None = None, progress: bool = True, **parameters: Any) -> xr.Dataset:
         """The residual's root mean square and largest size at each parameter of a family; it needs no reference.
@@ -225,7 +225,7 @@ class Solution:
         """
         axes = self._family_axes("residual_map", parameters)
         with _precision.of(self.model):
-            return report.residual_map(self.problem, self.model, law, axes, progress)
+            return maps.residual_map(self.problem, self.model, law, axes, progress)
 
     def _family_axes(self, owner: str, parameters: Mapping[str, Any]) -> dict[str, np.ndarray]:
         family = self.problem.domain.parameters

@@ -1,9 +1,7 @@
 """One door: compiled chunks of iterations in a plain host loop, which reports, stops, saves and resumes."""
 
-import math
 import os
 import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,12 +12,13 @@ import numpy as np
 import optax
 
 from . import _checks, _precision
+from ._build import Factory, Ready, builder
 from ._checkpoint import Checkpoint
 from ._digest import digest
 from ._guide import Guide, Tempered, Validation
 from ._progress import Reporter
 from ._records import Records, Summary, largest
-from ._typing import Array, Key, Model, PyTree
+from ._typing import Array, PyTree
 from .dual import DualAscent
 from .gauss_newton import GaussNewton
 from .methods import AbstractMethod, PrimalDual, State
@@ -114,7 +113,7 @@ def _initial(problem, method, build, keys, many: bool):
         model = build(problem.domain, len(problem.unknowns), key_model)
         problem.fits(model)
         state = method.init(problem, model, key_state)
-        if not isinstance(build, _Ready):  # weights that exist already are kept
+        if not isinstance(build, Ready):  # weights that exist already are kept
             # Not one of the keys that `init` uses, which are folds by small numbers.
             state = method.warm(problem, state, jr.fold_in(key_state, 2**31))
         return jax.tree.map(_strong, state)
@@ -122,56 +121,6 @@ def _initial(problem, method, build, keys, many: bool):
     rest = eqx.filter(make(keys[0] if many else keys), eqx.is_array, inverse=True)
     arrays = lambda key: eqx.filter(make(key), eqx.is_array)
     return (jax.vmap(arrays) if many else arrays)(keys), rest
-
-
-class _Ready(eqx.Module):
-    """A network that exists already, where otherwise a function builds one."""
-
-    model: Model
-
-    def __call__(self, domain, outputs, key):
-        return _in_precision(self.model)
-
-
-class _Factory(eqx.Module):
-    """A user's function that builds a network. What is not an array in it, functions made on the way for instance, is
-    that of the first one built, so that all of a run's networks have one structure."""
-
-    function: Callable[..., Any] = eqx.field(static=True)
-    structure: Any = eqx.field(static=True, default=None)
-
-    def __call__(self, domain, outputs, key):
-        model = _in_precision(_called(self.function, domain, outputs, key))
-        return model if self.structure is None else jax.tree.unflatten(self.structure, jax.tree.leaves(model))
-
-
-def _in_precision(model: Model) -> Model:
-    precision = jnp.result_type(float)
-    return jax.tree.map(lambda x: x.astype(precision) if eqx.is_inexact_array(x) else x, model)
-
-
-def _builder(problem: Problem, model: Any) -> _Ready | _Factory:
-    """`model` as a function (domain, outputs, key) → model. What has weights is a model, what has none builds one."""
-    model = problem.network() if model is None else model
-    if not callable(model):
-        raise ValueError(
-            "solve: `model` must be a network (a callable pytree) or a function (domain, outputs, key) that builds "
-            f"one, got {model!r:.80}."
-        )
-    return _Ready(model) if jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)) else _Factory(model)
-
-
-def _called(build: Callable[..., Any], domain: Any, outputs: int, key: Key) -> Model:
-    try:
-        model = build(domain, outputs, key=key)
-    except TypeError as error:
-        raise ValueError(
-            "solve: `model` has no weights, so it must be a function (domain, outputs, key) that builds a network, "
-            f"but calling it so failed: {error}."
-        ) from error
-    if not jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)):
-        raise ValueError("solve: `model` built a network without weights: there is nothing to train.")
-    return model
 
 
 def solve(
@@ -219,10 +168,10 @@ def solve(
     )
     seeds = None if seeds is None else _checks.count("solve", "seeds", seeds)
     seed = _checks.count("solve", "seed", seed, at_least=0)
-    build = _builder(problem, model)
+    build = builder(problem, model)
     shape = eqx.filter_eval_shape(build, problem.domain, len(problem.unknowns), jr.key(0))
-    if isinstance(build, _Factory):
-        build = _Factory(build.function, jax.tree.structure(shape))
+    if isinstance(build, Factory):
+        build = Factory(build.function, jax.tree.structure(shape))
     if method is None:
         weights = sum(leaf.size for leaf in jax.tree.leaves(shape) if hasattr(leaf, "size"))
         method = default_method(problem, weights)
@@ -259,7 +208,7 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
     problem, many = posed.bare(), seeds is not None
     keys = jnp.stack([jr.key(seed + k) for k in range(seeds)]) if many else jr.key(seed)
     shapes, rest = eqx.filter_eval_shape(_initial, problem, method, build, keys, many)
-    done = 0 if isinstance(build, _Ready) else method.primal.start_evaluations(problem)
+    done = 0 if isinstance(build, Ready) else method.primal.start_evaluations(problem)
     records, step, tree = Records(problem, done), 0, {}
     store = None
     if checkpoint is not None:
@@ -296,9 +245,9 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                     break
                 spent = budget.spent(step, elapsed)
                 if ending is None and guide is not None and spent >= SETTLE and guide.may_settle(records):
-                    ending = spent
                     if store is not None:
                         store.save(step, _tree(arrays, records, guide))
+                    ending = spent
                 # Chunks end at the same steps however a run is cut, so that its states are compared at the same ones.
                 length = chunk - step % chunk
                 length = length if budget.steps is None else min(length, budget.steps - step)
@@ -328,7 +277,7 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                     continue
                 if guide is not None:
                     hopeless = guide.hopeless(problem, records)
-                    fresh = not isinstance(build, _Ready)  # weights that exist already may be good ones
+                    fresh = not isinstance(build, Ready)  # weights that exist already may be good ones
                     stuck = not hopeless and fresh and guide.stuck(records, now - began, limit)
                     stopped = (hopeless or stuck) and budget.spent(step, now - began) <= 0.5
                     march = (stopped or (fresh and guide.slow(records))) and guide.may_march(problem)
@@ -355,7 +304,7 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                         found = RESULTS.settled
                     if found is not None:
                         may_settle = guide is not None and guide.may_settle(records)
-                        budget = _Budget(math.ceil(step / SETTLE) if may_settle else step, limit)
+                        budget = _Budget(int(step / SETTLE) if may_settle else step, limit)
                 if store is not None and now - saved > SAVE_EVERY:
                     store.save(step, _tree(arrays, records, guide))
                     saved = time.monotonic()

@@ -39,7 +39,7 @@ def _scale(name: str, scales: Mapping[str, OperatorScale], scale: str) -> Operat
     return scales[scale]
 
 
-def _settings(tolerance: float, *sizes: int, **more: Any) -> OperatorSettings:
+def _reduced(tolerance: float, *sizes: int, **more: Any) -> OperatorSettings:
     """A small scale. Its few epochs are mostly the first descent, in which all samples violate alike: violations count
     up to ten tolerances, at a rate that stays, so that multipliers tell samples apart by what is left of theirs."""
     return OperatorSettings(tolerance, *sizes, dual_rate=0.1, dual_decay=1.0, dual_clip=10 * tolerance, **more)
@@ -47,17 +47,17 @@ def _settings(tolerance: float, *sizes: int, **more: Any) -> OperatorSettings:
 
 # `tiny` takes seconds, `small` at most three minutes on two cores, `paper` is the paper's.
 BURGERS_SCALES = {
-    "tiny": OperatorScale(_settings(1e-2, 8, 4, 4, 6, 2, hidden=8, projection=16, epochs=20, batch=4), {}),
+    "tiny": OperatorScale(_reduced(1e-2, 8, 4, 4, 6, 2, hidden=8, projection=16, epochs=20, batch=4), {}),
     "small": OperatorScale(
-        _settings(1e-3, 200, 50, 50, 8, 4, hidden=24, projection=48, epochs=150, decay_every_epochs=30),
+        _reduced(1e-3, 200, 50, 50, 8, 4, hidden=24, projection=48, epochs=150, decay_every_epochs=30),
         {"t": 2, "x": 2},
     ),
     "paper": OperatorScale(burgers_settings(), {}),
 }
 SORPTION_SCALES = {
-    "tiny": OperatorScale(_settings(1e-2, 8, 4, 4, 4, 2, hidden=8, projection=16, epochs=20, batch=4), {"x": 2}),
+    "tiny": OperatorScale(_reduced(1e-2, 8, 4, 4, 4, 2, hidden=8, projection=16, epochs=20, batch=4), {"x": 2}),
     "small": OperatorScale(
-        _settings(1e-3, 200, 50, 50, 8, 4, hidden=24, projection=48, epochs=150, decay_every_epochs=30),
+        _reduced(1e-3, 200, 50, 50, 8, 4, hidden=24, projection=48, epochs=150, decay_every_epochs=30),
         {"t": 2, "x": 8},
     ),
     "paper": OperatorScale(sorption_settings(), {}),
@@ -65,9 +65,9 @@ SORPTION_SCALES = {
 
 
 def _vorticity_scales(nu: float) -> dict[str, OperatorScale]:
-    small = _settings(1e-2, 120, 40, 40, 4, 4, hidden=20, projection=40, epochs=100, decay_every_epochs=20, batch=10)
+    small = _reduced(1e-2, 120, 40, 40, 4, 4, hidden=20, projection=40, epochs=100, decay_every_epochs=20, batch=10)
     return {
-        "tiny": OperatorScale(_settings(1e-2, 4, 2, 2, 3, 2, hidden=6, projection=8, epochs=10, batch=2), {}),
+        "tiny": OperatorScale(_reduced(1e-2, 4, 2, 2, 3, 2, hidden=6, projection=8, epochs=10, batch=2), {}),
         "small": OperatorScale(small, {"t": 2, "x": 2, "y": 2}),
         "paper": OperatorScale(vorticity_settings(nu), {}),
     }
