@@ -340,14 +340,17 @@ def multipliers(
     boxes.set_yscale("log")
     boxes.set_ylabel("relative $L_2$ error", fontsize=9)
     order = np.argsort(prices)
+    names, axes = problem.domain.names[-(inputs.ndim - 1) :], problem.axes[-(inputs.ndim - 1) :]
+    # Of an input over a plane, the line through its middle.
+    middle = tuple(size // 2 for size in inputs.shape[2:])
+    fixed = ", ".join(f"{label(n)} = {a[k]:.2g}" for n, a, k in zip(names[1:], axes[1:], middle, strict=True))
     for axis, chosen, title in (
         (easy, order[:3], "smallest multipliers"),
         (hard, order[::-1][:3], "largest multipliers"),
     ):
         for i, colour in zip(chosen, COLOURS, strict=False):
-            line = inputs[i] if inputs.ndim == 2 else inputs[i][:, inputs.shape[2] // 2]
-            axis.plot(problem.axes[-(inputs.ndim - 1)], line, color=colour, lw=1.2, label=f"{i}: {prices[i]:.2g}")
+            axis.plot(axes[0], inputs[(i, slice(None), *middle)], color=colour, lw=1.2, label=f"{i}: {prices[i]:.2g}")
         axis.set_title(f"inputs with the {title}", fontsize=10, color=INK)
-        axis.set_xlabel(label(problem.domain.names[-(inputs.ndim - 1)]), fontsize=9)
+        axis.set_xlabel(label(names[0]) + (f" at {fixed}" if fixed else ""), fontsize=9)
         axis.legend(frameon=False, fontsize=8)
     return finish(figure, path)
