@@ -1,16 +1,11 @@
 """Records of runs, committed under results/."""
 
-import importlib.metadata
 import json
-import platform
 from pathlib import Path
 
+from sclax.cli import versions as versions
+
 RESULTS = Path(__file__).parent.parent / "results"
-
-
-def versions():
-    packages = ("sclax", "jax", "equinox", "optax", "numpy")
-    return {"python": platform.python_version(), **{p: importlib.metadata.version(p) for p in packages}}
 
 
 def write(name, record):

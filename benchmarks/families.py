@@ -28,6 +28,7 @@ import xarray as xr
 
 import sclax as scl
 from sclax import plot
+from sclax._atomic import replaced
 from sclax.cli import record
 from sclax.maps import default_axes
 
@@ -88,13 +89,14 @@ def references(name):
         return None
     axes = default_axes(problem)
     axes = {parameter: axes[parameter] for parameter in problem.domain.parameters}
-    path = Path("runs") / f"family-{name}-references.npz"
+    ends = "-".join(f"{end:g}" for axis in axes.values() for end in (axis[0], axis[-1], len(axis)))
+    path = Path("runs") / f"family-{CASES[name].problem}-{ends}.npz"
     if not path.exists():
         pairs = np.stack([axis.ravel() for axis in np.meshgrid(*axes.values(), indexing="ij")], axis=-1)
         solved = [problem.reference.at(**dict(zip(axes, map(float, pair), strict=True))) for pair in pairs]
-        path.parent.mkdir(exist_ok=True)
         inner = {str(n): np.asarray(solved[0].coords[n]) for n in solved[0].dims}
-        np.savez(path, u=np.stack([one.values for one in solved]), **inner)
+        with replaced(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, u=np.stack([one.values for one in solved]), **inner)
     stored = dict(np.load(path))
     u = stored.pop("u")
     u = u.reshape(*(len(axis) for axis in axes.values()), *u.shape[1:])

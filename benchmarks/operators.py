@@ -80,6 +80,7 @@ def train(name, method, seed, scale):
     row = chosen(case, method, scale)
     solution = scl.solve(row.problem, row.model, row.method, seed=seed, steps=row.steps, progress=False)
     splits = {split: solution.errors(split) for split in ("train", "validation", "test")}
+    report = solution.check()
     found = {
         "seed": seed,
         "relative_l2": solution.error(),
@@ -89,7 +90,9 @@ def train(name, method, seed, scale):
         "steps": solution.steps,
         "seconds": solution.seconds,
         "operator_evaluations": solution.operator_evaluations,
-        "sup_residual": solution.check().sup_residual,
+        "sup_residual": report.sup_residual,
+        "violations": {f.name: f.violation for f in report.findings if f.violation is not None},
+        "multipliers_mean": {constraint: float(np.mean(m)) for constraint, m in solution.multipliers.items()},
     }
     if case.problem.startswith("diffusion"):
         problem = row.problem

@@ -251,6 +251,10 @@ def test_conditions_on_systems_need_an_unknown_that_exists(condition):
 def test_what_is_periodic_is_said_once():
     with pytest.raises(ValueError, match=r"Periodic: give `of`, or `order` and `unknown`"):
         scl.Periodic("x", order=1, of=lambda u: u)
+    with pytest.raises(ValueError, match=r"Periodic: `of` must be a function by argument name, got 'u'"):
+        scl.Periodic("x", of="u")
+    with pytest.raises(ValueError, match=r"nothing in it is free to agree; name an unknown, `u`"):
+        bound(scl.Periodic("x", of=lambda x: x), LINE)
 
 
 def test_fixed_parameters_reach_conditions(x64):

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
+import xarray as xr
 
 import sclax as scl
 from sclax.domains import embed_all
@@ -157,6 +158,21 @@ def test_maps_of_solvers_and_of_two_parameters():
     near = solved(problem, lambda z: jnp.full(1, float(truth.mean())))
     wanted = float(np.linalg.norm(truth - float(truth.mean())) / np.linalg.norm(truth))
     assert float(near.error_map(progress=False, nu=[2.0], rho=[3.0])[0, 0]) == pytest.approx(wanted, rel=1e-4)
+
+
+def test_the_error_against_an_array_is_at_its_own_parameters():
+    """Of those that are asked for, the reference's nearest; one without the dimension has a single one."""
+    x, t = np.linspace(0, 2 * np.pi, 32, endpoint=False), np.linspace(0, 1, 20)
+    beta = np.asarray([1.0, 15.0, 30.0])
+    u = np.sin(x[:, None] - beta[:, None, None] * t)
+    array = xr.DataArray(u, {"beta": beta, "x": x, "t": t}, ("beta", "x", "t"), name="u")
+    solution = solved(FAMILY, off_by)
+    every = solution.error_map(array, progress=False)
+    assert every.coords["beta"].values.tolist() == [1.0, 15.0, 30.0]
+    one = solution.error_map(array, progress=False, beta=[14.0])
+    assert one.coords["beta"].values.tolist() == [15.0]
+    assert float(one[0]) == float(every[1])
+    assert solution.error(array.sel(beta=15.0)) == pytest.approx(float(every[1]))
 
 
 def test_the_residual_map_needs_no_reference():

@@ -108,6 +108,21 @@ def test_the_best_state_on_the_spare_draw_is_the_result():
     assert solution.objective == pytest.approx(float(history["objective"][row]))
 
 
+def test_without_an_objective_a_feasible_state_is_not_the_last_word():
+    """Both tolerances hold early; training goes on, and what it gains is kept."""
+    problem = scl.Problem(
+        scl.Box(x=(0, 1)),
+        constraints={
+            "ode": scl.average(lambda u, u_x: u_x + u) <= 0.1,
+            "start": scl.average(scl.Dirichlet(1.0, on={"x": np.zeros(1)})) <= 0.1,
+        },
+    )
+    history = scl.solve(problem, tiny, METHOD, steps=150, progress=False).history
+    row = int(np.argmax(history["step"] == history["kept"][-1]))
+    assert history["merit"][row] <= TIE * np.min(history["merit"])
+    assert history["merit"][row] < 0.1 * history["merit"][0]
+
+
 def test_an_open_budget_survives_tempering():
     """Nothing is said about how long: the run ends by itself, and does not claim that the law holds."""
     solution = scl.solve(kink(), tiny, METHOD, progress=False)

@@ -10,7 +10,7 @@ import sclax as scl
 
 ROOT = Path(scl.__file__).parent
 LAYERS = (
-    "_typing _checks _digest _precision",
+    "_typing _checks _digest _precision _atomic",
     "domains fields reference _gram",
     "nn",
     "laws samplers data",

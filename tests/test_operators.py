@@ -1,5 +1,6 @@
 """Solution operators: batches, one multiplier for each sample, equations on grids, and what a user does with them."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 import xarray as xr
 
 import sclax as scl
-from sclax import operators
+from sclax import operators, report
 from sclax.domains import PointSet
 
 X, T = np.arange(8) / 8, np.linspace(0.0, 1.0, 5)
@@ -33,7 +34,8 @@ class Scaled(eqx.Module):
     factor: jnp.ndarray
 
     def __call__(self, values):
-        t = jnp.linspace(0.0, 1.0, values.shape[0])
+        n, own = values.shape[0], len(T)
+        t = own / (own - 1) * jnp.arange(n) / n  # as networks see a grid: n points of one period, `own` spacings long
         return self.factor * values * jnp.exp(-t)[:, None, None]
 
 
@@ -311,15 +313,102 @@ def test_a_new_function_on_any_grid():
     assert found.shape == (9, 17)
     np.testing.assert_allclose(found, factor * np.exp(-np.linspace(0, 1, 9))[:, None] * a, rtol=1e-4, atol=1e-6)
     assert solution(np.stack([a, a])).shape == (2, 5, 17)
+    for times in (2, 3, 7, 12):
+        expected = factor * np.exp(-np.linspace(0, 1, times))[:, None] * a
+        np.testing.assert_allclose(solution(a, t=times), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_finer_grid_of_times_is_at_the_same_times():
+    """The Fourier operator too: every second of the finer frames is one of the data set's, up to its resolution."""
+    model = scl.nn.FNO(1, 1, (2, 2), 1, 4, 4, 2, key=jax.random.key(0))
+    solution = trained(posed(validation=2, test=2), model, steps=2)
+    a = np.sin(2 * np.pi * np.arange(16) / 16)
+    np.testing.assert_allclose(solution(a, t=9)[::2], solution(a), atol=0.02 * np.abs(solution(a)).max())
+
+
+def test_times_that_are_not_even_cannot_be_refined():
+    data = decays().assign_coords(t=T**2)
+    solution = trained(posed(data, validation=2, test=2), steps=2)
+    assert solution(X, t=len(T)).shape == (len(T), len(X))
+    with pytest.raises(ValueError, match=r"the data set's own 5 where it is not even"):
+        solution(X, t=9)
+
+
+def test_inputs_that_are_numbers(tmp_path):
+    a = np.linspace(0.1, 0.9, 8)
+    dims = {"input": ("sample", a), "solution": (("sample", "t"), a[:, None] * np.exp(-T))}
+    problem = posed(xr.Dataset(dims, {"t": T}), periodic=(), test=2, batch=2)
+    solution = scl.solve(problem, scl.nn.FNO(1, 1, (2,), 1, 4, 4, 1, key=jax.random.key(0)), METHOD, steps=3)
+    assert solution(0.5).shape == (5,)
+    solution.plot(tmp_path / "solution.png")
+    solution.plot_multipliers(tmp_path / "multipliers.png")
+
+
+BURGERS = lambda u, u_t, u_x: u_t + u * u_x
+ENDS = decays().pad(x=(0, 1), mode="wrap").assign_coords(x=np.append(X, 2 * X[-1] - X[-2]))
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (lambda: posed(test=decays().assign_coords(x=X + 100)), "`test` is on the grid t: 5 in"),
+        (lambda: posed(test=decays().rename(x="t", t="x").transpose("sample", "x", "t")), "`test` is on the grid x: 5"),
+        (
+            lambda: posed(decays() * xr.DataArray(1.0 * (np.arange(12) != 11), dims="sample"), test=2),
+            "sample 1 of `test` is zero everywhere",
+        ),
+        (lambda: posed(decays().assign_coords(x=X**2)), "`x`, whose points are not even"),
+        (lambda: posed(ENDS), "whose last point repeats the first"),
+        (lambda: posed(periodic="y"), "`periodic` names `y`"),
+        (
+            lambda: scl.OperatorProblem(decays().drop_vars("t"), objective=scl.average(BURGERS), batch=2),
+            "needs the coordinates of `t`",
+        ),
+        (
+            lambda: scl.OperatorProblem(decays(), objective=scl.worst_case(RELATIVE, over=("t",)), batch=2),
+            "`over` has no meaning on samples",
+        ),
+        (
+            lambda: scl.OperatorProblem(decays().isel(t=[0, 1]), objective=scl.average(lambda u_tt: u_tt), batch=2),
+            "a derivative of order 2 needs more than 2 points",
+        ),
+        (lambda: trained(steps=2).error(reference=np.sin), "it takes no `reference`"),
+    ],
+)
+def test_more_bad_input(build, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        build()
+
+
+def test_two_frames_have_a_default_network():
+    problem = posed(decays().isel(t=[0, 1]))
+    assert scl.solve(problem, steps=1, progress=False)(X).shape == (2, len(X))
+
+
+def test_a_price_needs_an_objective():
+    """Without one a multiplier ranks; with one, a sample in a third of the steps has a third of it as its price."""
+    loose = {"constraints": {"data": scl.each(RELATIVE) <= 2.0}}
+    model = Scaled(jnp.asarray(0.5))
+    multipliers = {"data": np.full(12, 0.3)}
+    for objective, said in ((None, "how hard it was to meet"), (scl.average(RELATIVE), "Its price is 0.1:")):
+        problem = scl.OperatorProblem(decays(), objective=objective, batch=4, **loose)
+        assert said in str(report.check(problem, model, multipliers))
+
+
+def test_other_validation_samples_are_another_run(tmp_path):
+    trained(posed(validation=decays(2, seed=4)), steps=3, checkpoint=tmp_path)
+    with pytest.raises(ValueError, match="belongs to another run: its validation"):
+        trained(posed(validation=decays(2, seed=5)), steps=6, checkpoint=tmp_path)
 
 
 def test_check_reports_the_worst_sample_and_unseen_ones():
     solution = trained(steps=30)
-    report = solution.check()
-    worst = int(report["data"].where["sample"])
-    assert solution.errors("train")[worst] == pytest.approx(report["data"].estimate, rel=1e-4)
-    assert report.points == 8
-    assert "2 test samples" in str(report)
+    found = solution.check()
+    worst = int(found["data"].where["sample"])
+    assert solution.errors("train")[worst] == pytest.approx(found["data"].estimate, rel=1e-4)
+    assert found.points == 8
+    assert "on the 8 training samples" in str(found)
+    assert "2 test samples" in str(found)
 
 
 def test_save_and_load(tmp_path):

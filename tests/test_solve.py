@@ -85,6 +85,16 @@ def test_several_seeds_resume_bit_for_bit(tmp_path):
     assert all(identical(a, b) for a, b in zip(whole, resumed, strict=True))
 
 
+def test_a_disk_that_is_full_costs_the_checkpoint_and_nothing_else(tmp_path, monkeypatch):
+    def save(*_, **__):
+        raise ValueError("No space left on device")
+
+    monkeypatch.setattr("orbax.checkpoint.CheckpointManager.save", save)
+    with pytest.warns(UserWarning, match=r"no checkpoint was written at step \d+ \(No space left on device\)"):
+        found = run(checkpoint=tmp_path / "state")
+    assert identical(found, run())
+
+
 def test_a_finished_run_is_read_back_not_trained_again(tmp_path):
     first = run(checkpoint=tmp_path / "state")
     before = len(traces)

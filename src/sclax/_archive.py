@@ -2,8 +2,6 @@
 
 import io
 import json
-import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -12,24 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from ._atomic import replaced
+
 FORMAT = 2
 
 
 def write_archive(path: Path, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
     """A zip of `about.json` and .npy arrays, written beside its place and moved there when it is whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("about.json", json.dumps(about))
-            for name, array in arrays.items():
-                buffer = io.BytesIO()
-                np.save(buffer, array, allow_pickle=False)
-                archive.writestr(f"{name}.npy", buffer.getvalue())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replaced(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("about.json", json.dumps(about))
+        for name, array in arrays.items():
+            buffer = io.BytesIO()
+            np.save(buffer, array, allow_pickle=False)
+            archive.writestr(f"{name}.npy", buffer.getvalue())
 
 
 def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

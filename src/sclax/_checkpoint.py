@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import orbax.checkpoint as ocp
 
+from ._atomic import replaced
+
 MARKER = "sclax.json"
 Tree = dict[str, dict[str, np.ndarray]]
 
@@ -35,9 +37,8 @@ class Checkpoint:
         else:
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
-                temporary = self.path / f".{MARKER}"
-                temporary.write_text(json.dumps(fingerprint, indent=1))
-                os.replace(temporary, marker)
+                with replaced(marker) as temporary:
+                    temporary.write_text(json.dumps(fingerprint, indent=1))
             except OSError as error:
                 raise ValueError(
                     f"solve: `checkpoint={str(path)!r}` cannot be written ({error.strerror}); "
@@ -86,8 +87,11 @@ class Checkpoint:
             return
         # Orbax refuses arrays without entries; whoever reads knows their shapes.
         tree = {group: {k: v for k, v in arrays.items() if v.size} for group, arrays in tree.items()}
-        self._manager.save(step, args=ocp.args.StandardSave(tree))
-        self._manager.wait_until_finished()
+        try:
+            self._manager.save(step, args=ocp.args.StandardSave(tree))
+            self._manager.wait_until_finished()
+        except Exception as error:  # orbax raises many types for a disk that is full
+            raise OSError(str(error)) from error
 
     def close(self) -> None:
         self._manager.close()

@@ -128,8 +128,9 @@ class Guide:
     def _take(self, arrays: PyTree, step: int, tie: float) -> Merit:
         merit, best = self._compare(arrays), self._merit
         holds, held = np.asarray(merit.feasible), np.asarray(best.feasible)
-        by_objective = merit.objective < tie * best.objective
-        lower = np.where(holds & held, by_objective, _total(merit, merit) < tie * _total(best, merit))
+        lower = _total(merit, merit) < tie * _total(best, merit)
+        if any(term.owner is None for term in self._problem.terms):
+            lower = np.where(holds & held, merit.objective < tie * best.objective, lower)
         better = np.where(holds == held, lower, holds)
         self._kept = np.where(better, step, self._kept)
         self._merit, self.best = _where(better, merit, best), _where(better, arrays, self.best)

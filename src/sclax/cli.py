@@ -53,13 +53,18 @@ def _fail(message: str) -> typer.Exit:
     return typer.Exit(2)
 
 
+def _plain_number(text: str) -> float:
+    """A whole number stays one: seeds and counts take nothing else."""
+    return int(text) if text.strip().isdecimal() else float(text)
+
+
 def _settings(pairs: list[str]) -> dict[str, Any]:
     """`beta=50` as a number, `beta=1:30` as a range."""
     found: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         try:
-            values = [float(part) for part in text.split(":")]
+            values = [_plain_number(part) for part in text.split(":")]
         except ValueError:
             values = []
         if not equals or len(values) not in (1, 2):
@@ -208,7 +213,7 @@ def solve_problem(
             seeds=seeds,
             checkpoint=directory / "checkpoint",
         )
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, ImportError, OSError) as error:
         raise _fail(str(error)) from None
     solutions = found if isinstance(found, list) else [found]
     solutions[0].save(directory / "solution.scl")

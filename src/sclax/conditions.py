@@ -276,7 +276,7 @@ class Periodic(AbstractCondition):
     """Periodicity:  ∂ᵏu/∂cᵏ agrees at both ends of coordinate c, for k = 0 … `order`.
 
     A first-order equation needs `order=0`, a second-order one `order=1`: with fewer, the problem has many solutions.
-    `of` names what else must agree instead, such as the value and the flux.
+    `of` is a function of what must agree instead, such as the value and the flux.
 
     !!! example
         `Periodic("x", order=1)` for a diffusion on a ring, and where its coefficient may vanish
@@ -290,6 +290,8 @@ class Periodic(AbstractCondition):
 
     def __check_init__(self):
         _checks.count("Periodic", "order", self.order, at_least=0)
+        if self.of is not None and not callable(self.of):
+            raise ValueError(f"Periodic: `of` must be a function by argument name, got {self.of!r:.60}.")
         if self.of is not None and (self.order or self.unknown is not None):
             raise ValueError(
                 "Periodic: give `of`, or `order` and `unknown`: `of` says itself what agrees at both ends."
@@ -311,6 +313,11 @@ class Periodic(AbstractCondition):
         """What agrees at both ends, and its order."""
         if self.of is not None:
             function = named(self.of, vocabulary, "Periodic(of=...)")
+            if not any(isinstance(quantity, Derivative) for quantity in function.quantities):
+                raise ValueError(
+                    "Periodic(of=...): nothing in it is free to agree; name an unknown, "
+                    f"{_checks.listed(vocabulary.unknowns)}, or a derivative of one."
+                )
             return function, function.order
         unknowns = len(vocabulary.unknowns)
         which = (

@@ -72,8 +72,10 @@ def error_map(
         raise ValueError(f"error: `reference` must be a function or an xarray Dataset, got {type(reference).__name__}.")
     family = _family(problem, axes or {})
     if isinstance(reference, xr.Dataset | xr.DataArray):
-        given = {name: np.asarray(reference.coords[name]) for name in family if name in reference.coords}
-        family = {**family, **given}
+        for name in [name for name in family if name in reference.coords]:
+            known = np.atleast_1d(reference.coords[name])
+            wanted = (axes or {}).get(name, known)  # of which the reference has the nearest
+            family[name] = known[np.abs(known[:, None] - wanted).argmin(axis=0)]
     bare = problem.bare()
 
     def error(values: tuple[float, ...]) -> float:

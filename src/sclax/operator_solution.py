@@ -1,6 +1,7 @@
 """What a user holds after an operator was trained: it maps functions, and ranks the samples."""
 
 import dataclasses
+import math
 import os
 from typing import Any
 
@@ -26,7 +27,12 @@ class OperatorSolution(Solution):
     def __call__(self, values: Any, **points: int) -> Array:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The solution of an input function, or of many (along the first axis), on its own grid, fine or coarse.
 
-        `points` are the numbers of points along coordinates that the input lacks; default: those of the data set.
+        `points` are the numbers of points along coordinates that the input lacks, from the first to the last value of
+        the data set; default: its own. Along a coordinate of the input, n points are those at low + j n₀ Δ₀ / n, where
+        the data set has n₀ of spacing Δ₀: on a ring, all of it evenly.
+
+        !!! example
+            `solution(initial, t=51)` on 51 times.
         """
         problem, names = self.problem, self.problem.domain.names
         axes = problem.train.inputs.ndim - 2
@@ -44,11 +50,34 @@ class OperatorSolution(Solution):
                 f"have one for samples before, got shape {array.shape}."
             )
         several = array.ndim == axes + 1
-        grid = tuple(_checks.count("solution", n, points.get(n, problem.train.grid[i])) for i, n in enumerate(lacking))
+        along = [self._along(i, points.get(name)) for i, name in enumerate(lacking)]
         with _precision.of(self.model):
             inputs = jnp.asarray(array[..., None] if several else array[None, ..., None])
-            found = predictions(self.model, inputs, (*grid, *inputs.shape[1:-1]))[..., 0]
+            found = predictions(self.model, inputs, (*(n for n, _ in along), *inputs.shape[1:-1]))
+            found = found[(slice(None), *(kept for _, kept in along), ..., 0)]
         return found if several else found[0]
+
+    def _along(self, i: int, wanted: int | None) -> tuple[int, slice]:
+        """On how many points the network has to be evaluated for those that are wanted, and which of them these are.
+
+        The network sees n points as 0, 1/n, …, (n − 1)/n of a period that is n₀ spacings long, one more than from the
+        first point to the last. So only multiples k n₀ keep the coordinates: every m-th of these, up to the last.
+        """
+        axis, name = self.problem.axes[i], self.problem.domain.names[i]
+        own = len(axis)
+        wanted = own if wanted is None else _checks.count("solution", name, wanted)
+        if wanted == own:
+            return own, slice(None)
+        if name in self.problem.domain.periodic:
+            return wanted, slice(None)
+        spacing = np.diff(axis)
+        if wanted < 2 or not np.allclose(spacing, spacing[0], rtol=1e-3):
+            raise ValueError(
+                f"solution: `{name}` = {wanted} must be at least 2, and the data set's own {own} where it is not even."
+            )
+        common = math.gcd(wanted - 1, own - 1)
+        k, m = (wanted - 1) // common, (own - 1) // common
+        return k * own, slice(0, k * (own - 1) + 1, m)
 
     def errors(self, split: str = "test") -> np.ndarray:
         """The relative L2 error of each sample of `"train"`, `"validation"` or `"test"`."""
@@ -65,10 +94,12 @@ class OperatorSolution(Solution):
 
     def error(self, reference: Any = None) -> float | None:
         """The mean relative L2 error on the test samples; None where there are none."""
+        if reference is not None:
+            raise ValueError("error: an operator's is on the samples of `test=`; it takes no `reference`.")
         return None if self.problem.test is None else float(self.errors("test").mean())
 
     def error_map(self, reference: Any = None, progress: bool = True, **parameters: Any) -> xr.DataArray | None:
-        error = self.error()
+        error = self.error(reference)
         return None if error is None else xr.DataArray(error, name="relative_l2")
 
     @property
@@ -115,7 +146,8 @@ class OperatorSolution(Solution):
                     f"on {len(errors)} {split} samples the relative error is {errors.mean():.3g} on average and "
                     f"{errors.max():.3g} at worst (sample {int(errors.argmax())})."
                 )
-        return dataclasses.replace(found, points=len(self.problem.train), notes=tuple(notes))
+        count = len(self.problem.train)
+        return dataclasses.replace(found, points=count, drawn=f"the {count:,} training samples", notes=tuple(notes))
 
     def grid(self, **coordinates: Any) -> xr.Dataset:
         raise ValueError("grid: an operator needs an input function: call solution(values), on any grid.")
@@ -123,7 +155,7 @@ class OperatorSolution(Solution):
     def residual(self, name: str, **coordinates: Any) -> Any:
         raise ValueError("residual: an operator's equations hold on grids; check() says how well.")
 
-    def plot(self, path: str | os.PathLike[str] | None = None, sample: int = 0, **_: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, sample: int = 0) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """A figure of one test sample (or training sample, without any): input, solution, network and error."""
         samples = self.problem.test if self.problem.test is not None else self.problem.train
         if not 0 <= sample < len(samples):

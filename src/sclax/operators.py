@@ -115,6 +115,8 @@ class EquationResidual(AbstractResidual):
 def difference_matrix(axis: Float[np.ndarray, " n"], order: int) -> Float[np.ndarray, "n n"]:
     """The matrix of a derivative along points of any spacing, exact for polynomials of degree order + 3."""
     n, width = len(axis), min(order + 4, len(axis))
+    if n <= order:
+        raise ValueError(f"OperatorProblem: a derivative of order {order} needs more than {n} points along its axis.")
     matrix = np.zeros((n, n))
     for i in range(n):
         start = min(max(i - width // 2, 0), n - width)
@@ -135,7 +137,7 @@ class Network:
     grid: tuple[int, ...]
 
     def __call__(self, domain: Box, outputs: int, key: Key) -> Model:
-        modes = tuple(min(12, n // 3) for n in self.grid)
+        modes = tuple(min(12, max(n // 3, 1)) for n in self.grid)
         return nn.FNO(self.inputs, outputs, modes, hidden=32, dimensions=len(self.grid), key=key)
 
 
@@ -184,7 +186,7 @@ class OperatorProblem(Problem):
         validation: int | xr.Dataset = 0,
         test: int | xr.Dataset = 0,
         batch: int = 20,
-        periodic: tuple[str, ...] | list[str] = (),
+        periodic: str | tuple[str, ...] | list[str] = (),
         input: str = "input",
         output: str = "solution",
         unknown: str = "u",
@@ -198,12 +200,14 @@ class OperatorProblem(Problem):
                 f"OperatorProblem: `batch` = {batch} is more than the {len(self.train)} samples that are left for "
                 "training; take a smaller one."
             )
+        periodic = (periodic,) if isinstance(periodic, str) else tuple(periodic)
         for name in periodic:
             if name not in coordinates:
                 raise ValueError(
                     f"OperatorProblem: `periodic` names `{name}`; the output has {_checks.listed(coordinates)}."
                     + _checks.nearest(name, coordinates)
                 )
+            _check_ring(name, coordinates[name], arrays[1], 1 + list(coordinates).index(name))
         ends = {
             name: (float(axis[0]), float(axis[-1] + (axis[1] - axis[0] if name in periodic else 0.0)))
             for name, axis in coordinates.items()
@@ -221,6 +225,12 @@ class OperatorProblem(Problem):
             self._term(measure, scale, owner) for owner, weighted in sums.items() for scale, measure in weighted.parts
         ]
         self.terms = uniquely_named(terms)
+        bare = [name for name in coordinates if name not in dataset.coords]
+        if bare and any(isinstance(term.law.residual, EquationResidual) for term in terms):
+            raise ValueError(
+                f"OperatorProblem: an equation needs the coordinates of {_checks.listed(bare)}, which `dataset` lacks; "
+                "add them with dataset.assign_coords(...)."
+            )
         self.tolerances = {
             name: tolerance_for(name, constraint, [t for t in terms if t.owner == name])
             for name, constraint in (constraints or {}).items()
@@ -242,6 +252,13 @@ class OperatorProblem(Problem):
                 "OperatorProblem: a measure is of Data(), or of an equation by argument name, got "
                 f"{type(what).__name__}: conditions hold in the data already."
             )
+        unused = {n: getattr(measure, n, None) for n in ("points", "at", "sampler", "over")}
+        for argument, value in unused.items():
+            if value is not None:
+                raise ValueError(
+                    f"OperatorProblem: `{argument}` has no meaning on samples, got {value!r:.60}; they come in batches "
+                    "of `n`, or of the problem's `batch`."
+                )
         batches = Batches(min((getattr(measure, "n", None) or self.batch), len(self.train)))
         worst = isinstance(measure, WorstCase)
         sampler: AbstractSampler = ImportanceWeights(batches.n, batches) if worst else batches
@@ -404,6 +421,20 @@ def _arrays(owner: str, dataset: Any, input: str, output: str) -> tuple[Arrays, 
     return (arrays[input], arrays[output]), axes
 
 
+def _check_ring(name: str, axis: np.ndarray, outputs: np.ndarray, place: int) -> None:
+    """A periodic coordinate has even points, of which the last is not the first again."""
+    spacing = np.diff(axis)
+    if not np.allclose(spacing, spacing[0], rtol=1e-3):
+        raise ValueError(f"OperatorProblem: `periodic` names `{name}`, whose points are not even: {axis[:4]} …")
+    first, second, last = (np.take(outputs, i, axis=place) for i in (0, 1, -1))
+    size = np.abs(first).max()
+    if np.abs(last - first).max() <= 1e-5 * size < 1e-3 * size < np.abs(second - first).max():
+        raise ValueError(
+            f"OperatorProblem: `periodic` names `{name}`, whose last point repeats the first; leave it out with "
+            f"dataset.isel({name}=slice(0, -1))."
+        )
+
+
 def _part(arrays: Arrays, start: int, stop: int) -> Samples:
     return Samples(*(jnp.asarray(values[start:stop]) for values in arrays))
 
@@ -416,16 +447,35 @@ def _split(
     for name, given in (("test", test), ("validation", validation)):
         if isinstance(given, xr.Dataset):
             own, other = _arrays(name, given, input, output)
-            if [len(axis) for axis in other.values()] != [len(axis) for axis in axes.values()]:
-                sizes = [{n: len(axis) for n, axis in each.items()} for each in (other, axes)]
-                raise ValueError(f"OperatorProblem: `{name}` has the grid {sizes[0]}, the data set {sizes[1]}.")
-            parts[name] = _part(own, 0, len(own[0]))
+            alike = list(other) == list(axes) and own[0].ndim == arrays[0].ndim
+            if not alike or any(not _same(other[n], axes[n]) for n in axes):
+                said = (
+                    ", ".join(f"{n}: {len(a)} in [{a[0]:.4g}, {a[-1]:.4g}]" for n, a in x.items())
+                    for x in (other, axes)
+                )
+                raise ValueError("OperatorProblem: `{}` is on the grid {}, the data set on {}.".format(name, *said))
+            parts[name] = _measurable(name, _part(own, 0, len(own[0])))
             continue
         count = _checks.count("OperatorProblem", name, given, at_least=0)
         if count >= stop:
             raise ValueError(
                 f"OperatorProblem: `{name}` = {count} leaves nothing to train on: there are {len(arrays[0])} samples."
             )
-        parts[name] = _part(arrays, stop - count, stop) if count else None
+        parts[name] = _measurable(name, _part(arrays, stop - count, stop)) if count else None
         stop -= count
     return _part(arrays, 0, stop), parts["validation"], parts["test"]
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return len(a) == len(b) and np.allclose(a, b, rtol=0, atol=1e-3 * abs(b[1] - b[0]))
+
+
+def _measurable(name: str, samples: Samples) -> Samples:
+    """Samples of which none vanishes: nothing is relative to it."""
+    zero = np.abs(np.asarray(samples.outputs)).reshape(len(samples), -1).max(axis=1) == 0
+    if zero.any():
+        raise ValueError(
+            f"OperatorProblem: sample {int(np.argmax(zero))} of `{name}` is zero everywhere, so that no error is "
+            f"relative to it ({int(zero.sum())} such samples); drop them first."
+        )
+    return samples

@@ -1,4 +1,4 @@
-"""Figures that a scientist would put in a paper. The only module that knows matplotlib."""
+"""Figures that a scientist would put in a paper. Only modules of this name know matplotlib."""
 
 import os
 from collections.abc import Mapping
@@ -299,6 +299,10 @@ def operator(problem: OperatorProblem, samples: Samples, sample: int, found: np.
     for axis, (title, field) in zip(plots, panels, strict=True):
         where = given if title == "input" else shown
         lines = axes[len(names) - values.ndim :] if title == "input" else across
+        if field.ndim == 0:
+            axis.set_title(f"{title}: {float(field):.4g}", fontsize=10, color=INK)
+            axis.set_axis_off()
+            continue
         if field.ndim == 1:
             axis.plot(lines[0], field, color=SECOND, lw=1.4)
             axis.set_title(title, fontsize=10, color=INK)
@@ -339,6 +343,10 @@ def multipliers(
     boxes.boxplot(list(errors.values()), tick_labels=list(errors), flierprops={"ms": 3}, medianprops={"color": ACCENT})
     boxes.set_yscale("log")
     boxes.set_ylabel("relative $L_2$ error", fontsize=9)
+    if inputs.ndim == 1:  # numbers, of which the first panel shows all there is
+        easy.set_visible(False)
+        hard.set_visible(False)
+        return finish(figure, path)
     order = np.argsort(prices)
     names, axes = problem.domain.names[-(inputs.ndim - 1) :], problem.axes[-(inputs.ndim - 1) :]
     # Of an input over a plane, the line through its middle.

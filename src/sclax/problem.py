@@ -184,7 +184,8 @@ class Problem(eqx.Module):
         if isinstance(reference, Solved):
             reference = reference.at(**{name: float(v) for name, v in self.parameters.items()}, **family)
         elif isinstance(reference, xr.Dataset | xr.DataArray) and family:
-            reference = reference.sel(family, method="nearest")
+            along = {name: value for name, value in family.items() if name in reference.dims}
+            reference = reference.sel(along, method="nearest")
         if isinstance(reference, xr.DataArray):
             reference = reference.to_dataset(name=self.unknowns[0])
         return reference if isinstance(reference, xr.Dataset) else None

@@ -45,6 +45,7 @@ class Report:
     findings: tuple[Finding, ...]
     points: int
     notes: tuple[str, ...]
+    drawn: str = ""  # what was looked at, where it is no sample of points
 
     @property
     def holds(self) -> bool:
@@ -66,7 +67,8 @@ class Report:
 
     def __str__(self) -> str:
         head = "Every constraint holds" if self.holds else "Some constraint is violated"
-        lines = [f"{head} on an independent sample of {self.points:,} points.", ""]
+        drawn = self.drawn or f"an independent sample of {self.points:,} points"
+        lines = [f"{head} on {drawn}.", ""]
         columns = ("law", "measure", "tolerance", "estimate", "violation", "multiplier", "max |r|", "worst at")
         rows: list[tuple[str, ...]] = [columns]
         for f in self.findings:
@@ -114,6 +116,10 @@ def check(
             tolerance = limits[sample.sample] if term.separate else limits
         violation = None if tolerance is None else float(estimate - tolerance)
         multiplier = None
+        # Each sample of a constraint that is trained in batches pushes in a share of the steps only.
+        size = len(term.law.place.points) if isinstance(term.law.place, PointSet) else 1
+        share = min((getattr(term.chosen, "n", None) or size) / size, 1.0) if term.separate else 1.0
+        share *= any(t.owner is None for t in problem.terms)
         if term.owner is not None:
             entries = np.asarray(multipliers[term.owner])
             multiplier = float(entries[sample.sample] if term.separate else entries)
@@ -130,7 +136,7 @@ def check(
             multiplier=multiplier,
         )
         remark = (remarks or {}).get(term.owner or "", "")
-        verdict = f"{_verdict(finding, term.owner not in unpriced)} {remark} {_reliability(finding)}".strip()
+        verdict = f"{_verdict(finding, term.owner not in unpriced, share)} {remark} {_reliability(finding)}".strip()
         findings.append(dataclasses.replace(finding, verdict=verdict))
     return Report(tuple(findings), points, tuple(_notes(problem)))
 
@@ -222,11 +228,12 @@ def _polish(problem: Problem, model: Model, term: Term, w: Points) -> tuple[Poin
     return jax.vmap(from_one)(w)
 
 
-def _verdict(f: Finding, priced: bool) -> str:
+def _verdict(f: Finding, priced: bool, share: float) -> str:
+    """A finding in words; `share` of its multiplier is the price, nothing of it where there is no objective."""
     if not np.isfinite(f.estimate):
         return "NOT A NUMBER: the residual is NaN or infinite at the point shown; look for a division by zero or a log."
     if f.tolerance is None:
-        return f"part of the objective; its mean square is {f.estimate:.3g}, at worst |r| = {f.largest_residual:.3g}."
+        return f"part of the objective; its mean loss is {f.estimate:.3g}, at worst |r| = {f.largest_residual:.3g}."
     violated = f.violation is not None and f.violation > 0
     if f.multiplier is None or not priced:
         price = f"Its multiplier, {f.multiplier or 0.0:.3g}, is a fixed weight or sits at its cap: it prices nothing."
@@ -236,11 +243,11 @@ def _verdict(f: Finding, priced: bool) -> str:
             f"Its multiplier is {f.multiplier:.3g}, which says how hard training pushes; if it keeps growing while the "
             "violation stays, the constraints may contradict each other."
         )
+    elif not share:
+        price = f"Its multiplier is {f.multiplier:.3g}: how hard it was to meet, beside the others."
     elif f.multiplier > 0:
-        price = (
-            f"Its price is {f.multiplier:.3g}: a tolerance smaller by δ raises the objective by about "
-            f"{f.multiplier:.3g} δ."
-        )
+        price = share * f.multiplier
+        price = f"Its price is {price:.3g}: a tolerance smaller by δ raises the objective by about {price:.3g} δ."
     else:
         price = "Its multiplier is 0: at this tolerance it costs the objective nothing."
     if violated:

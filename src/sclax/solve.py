@@ -2,6 +2,8 @@
 
 import os
 import time
+import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -212,7 +214,10 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
     records, step, tree = Records(problem, done), 0, {}
     store = None
     if checkpoint is not None:
-        store = Checkpoint(checkpoint, fingerprint(problem, method, seed, seeds, shapes, rest))
+        run = fingerprint(problem, method, seed, seeds, shapes, rest)
+        if isinstance(posed, OperatorProblem):
+            run["validation"] = digest(posed.validation)  # which decides what state is the best
+        store = Checkpoint(checkpoint, run)
         step, tree = store.latest() or (0, {})
     if step:
         arrays = _restored(shapes, tree["state"], checkpoint)
@@ -230,6 +235,16 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
     # No checkpoint holds this part: a run that goes on does so from the state before.
     ending = None
     limit, chunk = budget.limit, problem.epoch or method.primal.chunk
+
+    def keep(say: Callable[[str], Any]) -> None:
+        """Saves the state. A disk that is full costs the checkpoint, not what was learned."""
+        if store is None:
+            return
+        try:
+            store.save(step, _tree(arrays, records, guide))
+        except OSError as error:
+            say(f"solve: no checkpoint was written at step {step} ({error}); training goes on.")
+
     try:
         with Reporter(progress) as reporter:
             if step:
@@ -245,8 +260,7 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                     break
                 spent = budget.spent(step, elapsed)
                 if ending is None and guide is not None and spent >= SETTLE and guide.may_settle(records):
-                    if store is not None:
-                        store.save(step, _tree(arrays, records, guide))
+                    keep(reporter.say)
                     ending = spent
                 # Chunks end at the same steps however a run is cut, so that its states are compared at the same ones.
                 length = chunk - step % chunk
@@ -305,15 +319,15 @@ def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, pro
                     if found is not None:
                         may_settle = guide is not None and guide.may_settle(records)
                         budget = _Budget(int(step / SETTLE) if may_settle else step, limit)
-                if store is not None and now - saved > SAVE_EVERY:
-                    store.save(step, _tree(arrays, records, guide))
+                if now - saved > SAVE_EVERY:
+                    keep(reporter.say)
                     saved = time.monotonic()
     except KeyboardInterrupt:
         result = RESULTS.interrupted
     finally:
+        if step and ending is None:
+            keep(warnings.warn)
         if store is not None:
-            if step and ending is None:
-                store.save(step, _tree(arrays, records, guide))
             store.close()
     last = arrays
     if guide is not None and step:

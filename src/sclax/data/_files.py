@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,25 +10,12 @@ import numpy as np
 import xarray as xr
 
 from .. import _checks
+from .._atomic import replaced
 from ..reference._support import require
 from ._formats import is_hdf5
 
 # Samples are copied in pieces of about this many bytes.
 PIECE = 2**25
-
-
-@contextlib.contextmanager
-def replaced(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its place when the block ends well, and goes when it does not."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Not by `tempfile`, whose files only their owner may read.
-    temporary = path.parent / f".{path.name}.{secrets.token_hex(8)}"
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 @contextlib.contextmanager

@@ -107,7 +107,10 @@ def _problem(
 ) -> OperatorProblem:
     settings, every = chosen
     kept = dataset.isel({name: slice(None, None, step) for name, step in every.items()})
-    kept = kept.isel(sample=slice(0, settings.train + settings.validation + settings.test))
+    wanted = settings.train + settings.validation + settings.test
+    if kept.sizes["sample"] < wanted:
+        raise ValueError(f"{recipe.name}: the data set has {kept.sizes['sample']} samples, {wanted} are needed.")
+    kept = kept.isel(sample=slice(0, wanted))
     fit = Data(RelativeL2())
     return OperatorProblem(
         kept,
@@ -143,8 +146,8 @@ def burgers_operator(
 def diffusion_sorption_operator(scale: str = "small", constrained: bool = True, seed: int = 0) -> OperatorProblem:
     """The solution operator of diffusion-sorption from data; see `burgers_operator`.
 
-    Its inputs are constants: interpolation between training samples is a baseline that every network should beat, and
-    the command reports it.
+    Its inputs are constants: interpolation between training samples is a baseline that is hard to beat, and the command
+    reports it.
     """
     chosen = _scale("diffusion_sorption_operator", SORPTION_SCALES, scale)
     about = recipe("diffusion_sorption_operator", scale=scale, constrained=constrained, seed=seed)
