@@ -55,8 +55,14 @@ def finish(figure: Figure, path: Path_) -> Figure:
 
 
 def label(name: str) -> str:
+    """A name as it is typeset: β for beta, a₁ for a1."""
     greek = {"alpha", "beta", "gamma", "lambda", "mu", "nu", "omega", "phi", "psi", "rho", "sigma", "tau", "theta"}
-    return f"$\\{name}$" if name in greek else f"${name}$" if len(name) == 1 else name
+    stem = name.rstrip("0123456789")
+    if stem not in greek and len(stem) != 1:
+        return name
+    index = f"_{{{name[len(stem) :]}}}" if stem != name else ""
+    letter = f"\\{stem}" if stem in greek else stem
+    return f"${letter}{index}$"
 
 
 def _shown(problem: Problem) -> tuple[str, ...]:
