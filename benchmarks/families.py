@@ -215,6 +215,7 @@ def table():
 
 # --- figures --------------------------------------------------------------------------------------------------------
 
+ABOVE = {"frameon": False, "fontsize": 8, "loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncol": 2}  # legends
 COLOURS = {"default": plot.SECOND, "coarse": "#d9a441", "middle": "#8d6a9f", "fine": plot.ACCENT}
 
 
@@ -243,7 +244,7 @@ def over_one(name, methods):
         axis.semilogy(errors.coords[parameter], errors, color=COLOURS[method], lw=1.4, label=label(method, found))
     axis.set_xlabel(plot.label(parameter))
     axis.set_ylabel("relative $L_2$ error")
-    axis.legend(frameon=False, fontsize=8)
+    axis.legend(**ABOVE)
     plot.finish(figure, RESULTS / f"family-{name}-errors.png")
 
 
@@ -346,8 +347,7 @@ def paper(epochs):
         axis.semilogy(one["parameters"]["beta"], one["errors"], color=colour, lw=1.4, label=text)
     axis.set_xlabel(plot.label("beta"))
     axis.set_ylabel("relative $L_2$ error")
-    axis.set_title(f"Adam, {epochs} epochs", fontsize=10)
-    axis.legend(frameon=False, fontsize=8)
+    axis.legend(title=f"Adam, {epochs} epochs", **ABOVE)
     plot.finish(figure, RESULTS / "family-convection-paper.png")
 
 

@@ -1,5 +1,6 @@
 """Reference solutions: order of convergence, agreement with independent schemes, and exact identities."""
 
+import functools
 import itertools
 import sys
 
@@ -317,6 +318,17 @@ def test_navier_stokes_against_runge_kutta():
 def test_navier_stokes_order_with_forcing():
     runs = [reference.navier_stokes(whirls, 1e-3, np.array([1.0, 2.0]), 32, substeps=n) for n in (10, 20, 40)]
     np.testing.assert_allclose(orders(runs), 4, atol=0.2)
+
+
+def test_navier_stokes_takes_shorter_steps_where_the_flow_becomes_fast():
+    """At rest first, then driven: the step for a flow at rest blows up, the one that is taken does not."""
+    strong = lambda x, y: 60 * reference.diagonal_forcing(x, y) + 3 * np.sin(2 * np.pi * x)
+    solve = functools.partial(reference.navier_stokes, np.zeros((32, 32)), 1e-5, np.arange(1.0, 7.0), forcing=strong)
+    with pytest.raises(FloatingPointError, match="Raise `substeps` above 40"):
+        solve(substeps=40)
+    w = solve()
+    assert w.attrs["step"] < 1 / 40
+    np.testing.assert_allclose(w[:3], solve(substeps=640)[:3], atol=1e-3 * np.abs(w[:3]).max())
 
 
 def test_navier_stokes_without_forcing_conserves_mean_and_loses_energy():

@@ -243,13 +243,13 @@ def _verdict(f: Finding, priced: bool, share: float) -> str:
             f"Its multiplier is {f.multiplier:.3g}, which says how hard training pushes; if it keeps growing while the "
             "violation stays, the constraints may contradict each other."
         )
-    elif not share:
+    elif f.multiplier > 0 and not share:
         price = f"Its multiplier is {f.multiplier:.3g}: how hard it was to meet, beside the others."
     elif f.multiplier > 0:
         price = share * f.multiplier
         price = f"Its price is {price:.3g}: a tolerance smaller by δ raises the objective by about {price:.3g} δ."
     else:
-        price = "Its multiplier is 0: at this tolerance it costs the objective nothing."
+        price = "Its multiplier is 0: at this tolerance it costs nothing."
     if violated:
         ratio = f"{f.estimate / f.tolerance:.3g} times its tolerance" if f.tolerance > 0 else "above its tolerance of 0"
         return f"VIOLATED: {ratio}. Train longer, enlarge the network, or raise the tolerance. {price}"
