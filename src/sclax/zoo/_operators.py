@@ -1,11 +1,13 @@
 """Solution operators learned from data, at three scales: what the paper's section on supervised solutions has."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import optax
 import xarray as xr
+from rich.console import Console
+from rich.progress import Progress
 
 from .. import _checks, data, nn
 from .._typing import Key, Model
@@ -102,6 +104,15 @@ def _training(settings: OperatorSettings) -> Training:
     return Training(Builder(settings), method, settings.epochs * epoch)
 
 
+def _made(generator: Callable[..., xr.Dataset], scale: str, **arguments: Any) -> xr.Dataset:
+    """A data set of the cache, or a new one, with a bar on standard error: that may take minutes."""
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(f"making data of {generator.__name__}, once", total=None, visible=False)
+        tell = lambda done, total: bar.update(task, completed=done, total=total, visible=True)
+        return generator(scale, progress=tell, **arguments)
+
+
 def _problem(
     dataset: xr.Dataset, chosen: OperatorScale, constrained: bool, recipe: Any, extra: Mapping[str, Any], **more: Any
 ) -> OperatorProblem:
@@ -137,7 +148,7 @@ def burgers_operator(
         `sclax solve burgers_operator --scale small`
     """
     chosen = _scale("burgers_operator", BURGERS_SCALES, scale)
-    made = data.burgers(scale, seed=seed)
+    made = _made(data.burgers, scale, seed=seed)
     extra = {} if physics is None else {"pde": average(burgers_law) <= physics}
     about = recipe("burgers_operator", scale=scale, constrained=constrained, physics=physics, seed=seed)
     return _problem(made, chosen, constrained, about, extra, parameters={"nu": 0.01}, periodic=("x",))
@@ -151,7 +162,7 @@ def diffusion_sorption_operator(scale: str = "small", constrained: bool = True, 
     """
     chosen = _scale("diffusion_sorption_operator", SORPTION_SCALES, scale)
     about = recipe("diffusion_sorption_operator", scale=scale, constrained=constrained, seed=seed)
-    return _problem(data.diffusion_sorption(scale, seed=seed), chosen, constrained, about, {})
+    return _problem(_made(data.diffusion_sorption, scale, seed=seed), chosen, constrained, about, {})
 
 
 def navier_stokes_operator(
@@ -160,7 +171,7 @@ def navier_stokes_operator(
     """The solution operator of the vorticity equation from data; see `burgers_operator`. As in the paper's code, the
     input is the vorticity at t = 1, the first of the frames."""
     chosen = _scale("navier_stokes_operator", _vorticity_scales(nu), scale)
-    made = data.navier_stokes(scale, viscosity=nu, seed=seed)
+    made = _made(data.navier_stokes, scale, viscosity=nu, seed=seed)
     made = made.assign(input=made["solution"].isel(t=0, drop=True))
     about = recipe("navier_stokes_operator", scale=scale, nu=nu, constrained=constrained, seed=seed)
     return _problem(made, chosen, constrained, about, {}, periodic=("x", "y"), unknown="w")
