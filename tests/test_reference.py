@@ -328,7 +328,7 @@ def test_navier_stokes_takes_shorter_steps_where_the_flow_becomes_fast():
         solve(substeps=40)
     w = solve()
     assert w.attrs["step"] < 1 / 40
-    np.testing.assert_allclose(w[:3], solve(substeps=640)[:3], atol=1e-3 * np.abs(w[:3]).max())
+    np.testing.assert_allclose(w[0], solve(substeps=640)[0], atol=1e-5 * np.abs(w[0]).max())
 
 
 def test_navier_stokes_without_forcing_conserves_mean_and_loses_energy():
