@@ -67,7 +67,11 @@ SORPTION_SCALES = {
 
 
 def _vorticity_scales(nu: float) -> dict[str, OperatorScale]:
-    small = _reduced(1e-2, 120, 40, 40, 4, 4, hidden=20, projection=40, epochs=100, decay_every_epochs=20, batch=10)
+    # Below 1e-3 no sample comes near 1e-2 at this scale: all violations would be clipped alike.
+    tolerance = 1e-2 if nu >= 1e-3 else 5e-2
+    small = _reduced(
+        tolerance, 120, 40, 40, 4, 4, hidden=20, projection=40, epochs=100, decay_every_epochs=20, batch=10
+    )
     return {
         "tiny": OperatorScale(_reduced(1e-2, 4, 2, 2, 3, 2, hidden=6, projection=8, epochs=10, batch=2), {}),
         "small": OperatorScale(small, {"t": 2, "x": 2, "y": 2}),
