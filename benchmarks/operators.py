@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import sclax as scl
-from sclax import operators, plot
+from sclax import plot, samples
 
 from ._records import RESULTS, versions, write
 
@@ -97,8 +97,8 @@ def train(name, method, seed, scale):
     }
     if case.problem.startswith("diffusion"):
         problem = row.problem
-        found["nearest_neighbour"] = float(operators.nearest_neighbour(problem.train, problem.test).mean())
-        found["interpolation"] = float(operators.interpolation(problem.train, problem.test).mean())
+        found["nearest_neighbour"] = float(samples.nearest_neighbour(problem.train, problem.test).mean())
+        found["interpolation"] = float(samples.interpolation(problem.train, problem.test).mean())
     if method == "scl" and seed == 0:
         solution.plot_multipliers(RESULTS / f"{name}-{scale}-multipliers.png")
         solution.plot(RESULTS / f"{name}-{scale}-solution.png")

@@ -11,7 +11,7 @@ import sclax as scl
 ROOT = Path(scl.__file__).parent
 LAYERS = (
     "_typing _checks _digest _precision _atomic",
-    "domains fields reference _gram",
+    "domains fields reference _gram samples",
     "nn",
     "laws samplers data",
     "conditions observations",

@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 import sclax as scl
-from sclax import operators, report
+from sclax import operators, report, samples
 from sclax.domains import PointSet
 
 X, T = np.arange(8) / 8, np.linspace(0.0, 1.0, 5)
@@ -435,8 +435,8 @@ def test_figures(tmp_path):
 def test_baselines_without_a_network():
     data = decays(6)
     train, other = (posed(data, batch=2).train, posed(data.isel(sample=[4, 1]), batch=2).train)
-    np.testing.assert_allclose(operators.nearest_neighbour(train, other), 0.0, atol=1e-6)
-    assert operators.interpolation(train, other) is None
+    np.testing.assert_allclose(samples.nearest_neighbour(train, other), 0.0, atol=1e-6)
+    assert samples.interpolation(train, other) is None
     levels = np.asarray([0.1, 0.3, 0.2])
     constant = xr.Dataset(
         {
@@ -449,7 +449,7 @@ def test_baselines_without_a_network():
     middle = posed(
         constant.assign(input=constant["input"] * 0 + 0.25, solution=constant["solution"] * 0 + 0.25), batch=2
     )
-    np.testing.assert_allclose(operators.interpolation(three, middle.train), 0.0, atol=1e-6)
+    np.testing.assert_allclose(samples.interpolation(three, middle.train), 0.0, atol=1e-6)
 
 
 # --- bad data -------------------------------------------------------------------------------------------------------

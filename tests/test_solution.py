@@ -165,7 +165,7 @@ def test_check_covers_the_objective_because_zero_solves_many_equations():
     ("tolerance", "price", "words"),
     [
         (1.0, 0.7, "limits the accuracy"),
-        (100.0, 0.0, "costs nothing"),
+        (100.0, 0.0, "costs the objective nothing"),
         (0.01, 2.0, "VIOLATED"),
     ],
 )

@@ -15,9 +15,9 @@ from ._typing import PyTree
 from .domains import PointSet
 from .measures import Term
 from .methods import AbstractMethod, Merit, PrimalDual
-from .operators import Samples, relative_errors
 from .problem import Problem
 from .samplers import AbstractSampler, Grid, ImportanceWeights, Sobol
+from .samples import Samples, relative_errors
 
 SPARE = 2048  # points of the spare draw
 LOOKS = 30  # the shortest stretch of records that says anything

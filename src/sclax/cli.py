@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from . import _checks, data, operators, zoo
+from . import _checks, data, samples, zoo
 from .operator_solution import OperatorSolution
 from .solution import RESULTS, Solution, result_name
 from .solve import solve
@@ -134,8 +134,8 @@ def _of_samples(solution: OperatorSolution) -> dict[str, Any]:
             errors = solution.errors(split)
             found[f"{split}_errors"] = {"mean": float(errors.mean()), "worst": float(errors.max())}
     if problem.test is not None:
-        found["nearest_neighbour"] = float(operators.nearest_neighbour(problem.train, problem.test).mean())
-        between = operators.interpolation(problem.train, problem.test)
+        found["nearest_neighbour"] = float(samples.nearest_neighbour(problem.train, problem.test).mean())
+        between = samples.interpolation(problem.train, problem.test)
         if between is not None:
             found["interpolation"] = float(between.mean())
     return found

@@ -11,7 +11,8 @@ import xarray as xr
 
 from . import _checks, _precision, plot, report
 from ._typing import Array
-from .operators import OperatorProblem, Samples, predictions, relative_errors
+from .operators import OperatorProblem
+from .samples import Samples, predictions, relative_errors
 from .solution import Solution
 
 

@@ -15,8 +15,9 @@ from matplotlib.figure import Figure
 from . import _checks, maps
 from ._typing import Model
 from .domains import TIME, Box
-from .operators import OperatorProblem, Samples
+from .operators import OperatorProblem
 from .problem import Problem
+from .samples import Samples
 
 INK, ACCENT, SECOND = "#1b2a41", "#c8553d", "#3b7ea1"
 COLOURS = (SECOND, ACCENT, "#588157", "#8d6a9f", "#d9a441", INK)

@@ -249,7 +249,7 @@ def _verdict(f: Finding, priced: bool, share: float) -> str:
         price = share * f.multiplier
         price = f"Its price is {price:.3g}: a tolerance smaller by δ raises the objective by about {price:.3g} δ."
     else:
-        price = "Its multiplier is 0: at this tolerance it costs nothing."
+        price = "Its multiplier is 0: at this tolerance it costs the objective nothing."
     if violated:
         ratio = f"{f.estimate / f.tolerance:.3g} times its tolerance" if f.tolerance > 0 else "above its tolerance of 0"
         return f"VIOLATED: {ratio}. Train longer, enlarge the network, or raise the tolerance. {price}"

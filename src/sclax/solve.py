@@ -25,8 +25,9 @@ from .dual import DualAscent
 from .gauss_newton import GaussNewton
 from .methods import AbstractMethod, PrimalDual, State
 from .operator_solution import OperatorSolution
-from .operators import OperatorProblem, relative_errors
+from .operators import OperatorProblem
 from .problem import Problem
+from .samples import relative_errors
 from .soap import soap
 from .solution import RESULTS, Solution
 
