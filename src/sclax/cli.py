@@ -199,7 +199,9 @@ def solve_problem(
             raise ValueError("--resume needs --out DIR, the directory of the run to go on with.")
         directory = _directory(out, name, arguments, method, seed, resume)
         if steps is None and seconds is None:
-            steps = row.steps
+            # The bare command shows something within a minute. By steps where it can: they do not depend on how long
+            # this machine takes to compile.
+            steps, seconds = (row.steps, None) if row.steps is not None else (400, 45.0)
         console = Console(stderr=as_json)
         console.print(f"[bold]{name}[/bold]  {escape(entry.equation)}", highlight=False)
         found = solve(
@@ -208,8 +210,7 @@ def solve_problem(
             row.method,
             seed=seed,
             steps=steps,
-            # The bare command shows something within a minute.
-            seconds=30.0 if steps is None and seconds is None else seconds,
+            seconds=seconds,
             seeds=seeds,
             checkpoint=directory / "checkpoint",
         )
