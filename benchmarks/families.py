@@ -27,10 +27,10 @@ import numpy as np
 import xarray as xr
 
 import sclax as scl
-from sclax import plot
-from sclax._atomic import replaced
+from sclax._base import replaced
+from sclax._result import plot
+from sclax._result.evaluate import default_axes
 from sclax.cli import record
-from sclax.maps import default_axes
 
 from ._records import RESULTS, versions, write
 

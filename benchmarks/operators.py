@@ -22,7 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import sclax as scl
-from sclax import plot, samples
+from sclax._problem import samples
+from sclax._result import plot
 
 from ._records import RESULTS, versions, write
 

@@ -24,7 +24,7 @@ import numpy as np
 import optax
 
 import sclax as scl
-from sclax.fields import Vocabulary, named
+from sclax._laws import Vocabulary, named
 
 from ._records import versions
 

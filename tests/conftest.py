@@ -10,8 +10,15 @@ import pytest
 from jaxtyping import install_import_hook
 
 # Modules that calculate. Where users' arguments come in, the library's own messages are what is tested.
-CHECKED = ["sclax.fields", "sclax.primal", "sclax.dual", "sclax.methods", "sclax.report", "sclax.nn"]
-with install_import_hook(CHECKED, "beartype.beartype"):
+CHECKED = [
+    "sclax._laws.fields",
+    "sclax._methods.primal",
+    "sclax._methods.dual",
+    "sclax._methods.method",
+    "sclax._result.report",
+    "sclax.nn",
+]
+with install_import_hook([f"sclax.{name}" for name in CHECKED], "beartype.beartype"):
     import sclax  # noqa: F401
 
 

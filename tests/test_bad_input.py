@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sclax as scl
-from sclax import _checks
-from sclax.domains import columns
+from sclax._base import checks as _checks
+from sclax._places import columns
 from sclax.nn import MLP, FourierFeatures, HardConstraint, PeriodicEmbedding
 
 BOX = scl.Box(x=(0, 1), t=(0, 2))

@@ -8,10 +8,8 @@ import pytest
 import xarray as xr
 
 import sclax as scl
-from sclax.conditions import as_condition
-from sclax.domains import Box, embed_all
-from sclax.fields import Vocabulary
-from sclax.laws import sliced
+from sclax._laws import Vocabulary, as_condition, sliced
+from sclax._places import Box, embed_all
 
 LINE = scl.Box(x=(0, 2), t=(0, 1))
 PLANE = scl.Box(x=(0, 1), y=(-1, 2))

@@ -11,8 +11,9 @@ import scipy.stats
 import xarray as xr
 
 from sclax import data, reference
-from sclax.data import _cache, generators
-from sclax.data.random_fields import LI_1E3, LI_VORTICITY, PINO, GaussianField, generator
+from sclax.data import _cache
+from sclax.data import _generators as generators
+from sclax.data._random_fields import LI_1E3, LI_VORTICITY, PINO, GaussianField, generator
 
 
 @pytest.fixture(autouse=True)

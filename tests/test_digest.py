@@ -9,7 +9,7 @@ import numpy as np
 import optax
 import pytest
 
-from sclax._digest import digest
+from sclax._base import digest
 
 
 def adder(k):
@@ -61,6 +61,6 @@ def test_other_content_has_another_digest(one, other):
 
 
 def test_the_digest_is_the_same_in_another_process():
-    code = "import optax; from sclax._digest import digest; print(digest(optax.adam(1e-3), {'a': 1.5}))"
+    code = "import optax; from sclax._base import digest; print(digest(optax.adam(1e-3), {'a': 1.5}))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     assert found == digest(optax.adam(1e-3), {"a": 1.5})

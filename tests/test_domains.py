@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sclax as scl
-from sclax.domains import Box, Pinned, PointSet, columns, embed_all, locate
+from sclax._places import Box, Pinned, PointSet, columns, embed_all, locate
 
 BOX = scl.Box(x=(-1, 1), y=(0, 4), t=(2, 3))
 RIM = scl.Box(x=(0, 1), y=(0, 3))

@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 
 import sclax as scl
-from sclax.domains import embed_all
+from sclax._places import embed_all
 
 FAMILY = scl.zoo.convection(beta=(1.0, 30.0))
 SQUARE = scl.zoo.helmholtz(a1=(1.0, 2.0), a2=(1.0, 2.0))

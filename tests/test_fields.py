@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 import sclax as scl
-from sclax.fields import (
+from sclax._laws.fields import (
     Coordinate,
     Derivative,
     Parameter,

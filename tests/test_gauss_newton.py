@@ -9,8 +9,8 @@ import optax
 import pytest
 
 import sclax as scl
-from sclax import _gram
-from sclax.gauss_newton import LEAST, STEADY
+from sclax._methods import gram as _gram
+from sclax._methods.gauss_newton import LEAST, STEADY
 
 from . import small
 

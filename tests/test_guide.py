@@ -7,10 +7,10 @@ import optax
 import pytest
 
 import sclax as scl
-from sclax._guide import EARLY, LOOKS, TIE, cannot_hold, slow, stalled
-from sclax.gauss_newton import BEGIN
-from sclax.solution import result_name
-from sclax.solve import SHORTEST
+from sclax._methods.gauss_newton import BEGIN
+from sclax._result import result_name
+from sclax._run.controller import EARLY, LOOKS, TIE, cannot_hold, slow, stalled
+from sclax._run.door import SHORTEST
 
 from . import small
 
@@ -241,7 +241,7 @@ def test_marching_brings_points_to_the_end_where_it_begins(direction, start):
 
 def test_a_slow_run_starts_again_along_time_and_resumes(monkeypatch, capsys, tmp_path):
     """Until all times are reached no other sign counts; a run that was cut gives the same weights to the bit."""
-    monkeypatch.setattr("sclax._guide.slow", lambda merits: len(merits) == 2)
+    monkeypatch.setattr("sclax._run.controller.slow", lambda merits: len(merits) == 2)
     problem = scl.zoo.convection(beta=2.0)
     whole = scl.solve(problem, tiny, METHOD, steps=100, progress=True)
     assert "along time" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Imports point down the table of the design, and every public name is documented."""
+"""The rooms of the design: imports point down, private files are their own, and every public name is documented."""
 
 import ast
 import inspect
@@ -9,62 +9,106 @@ import pytest
 import sclax as scl
 
 ROOT = Path(scl.__file__).parent
-LAYERS = (
-    "_typing _checks _digest _precision _atomic",
-    "domains fields reference _gram samples",
-    "nn",
-    "laws samplers data",
-    "conditions observations",
-    "measures",
-    "problem",
-    "operators",
-    "primal dual",
-    "gauss_newton soap",
-    "methods",
-    "maps",
-    "report _build _archive _checkpoint _progress _records",
-    "_guide",
-    "plot",
-    "solution",
-    "operator_solution",
-    "loading",
-    "solve",
-    "zoo",
-    "cli",
+
+# One row may import from the rows above it only, and of another package only what the package itself offers.
+TABLE = (
+    {"_base": "checks digests extras files precision signatures typing"},
+    {"_places": "box place points reading slices"},
+    {
+        "samplers": "_base _baselines _chains _points",
+        "nn": "_embeddings _hard _mlp _operators _store",
+        "reference": """_allen_cahn _burgers _convection _diffusion_sorption _gear _heat _helmholtz _kdv _klein_gordon
+            _lid_driven_cavity _navier_stokes _poisson _reaction_diffusion _support _wave""",
+    },
+    {
+        "_laws": "conditions fields law losses observations",
+        "data": "_cache _files _formats _generators _plot _random_fields _readers _stored _tensors",
+    },
+    {"_problem": "grids measures operator pointwise problem samples term truth"},
+    {"_methods": "dual eigenbasis first_order gauss_newton gram method penalty primal primal_dual"},
+    {"_result": "evaluate history operator_solution plot report solution storage"},
+    {"_run": "checkpoint controller door progress source"},
+    {
+        "zoo": """_allen_cahn _burgers _closed _convection _diffusion_sorption _eikonal _helmholtz _kdv _lid_driven_cavity
+            _navier_stokes _operators _reaction_diffusion _registry _rows _settings""",
+    },
+    {"cli": ""},
 )
-RANK = {module: rank for rank, row in enumerate(LAYERS) for module in row.split()}
+ROW = {package: number for number, row in enumerate(TABLE) for package in row}
+FILES = {package: set(files.split()) for row in TABLE for package, files in row.items()}
 
 
-def imports(path):
-    """The modules of the package that a file imports."""
-    package = path.relative_to(ROOT).parts[:-1]
-    for node in ast.walk(ast.parse(path.read_text())):
+def imports(source, package):
+    """What a file of `package` (a tuple of names below the root) imports of ours: paths of names below the root."""
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = package[: len(package) - node.level + 1]
-            parts = (*base, *(node.module or "").split(".")) if node.module else base
-            if parts:
-                yield parts[0]
-            else:
-                yield from (alias.name for alias in node.names)
+            path = (*base, *(node.module or "").split(".")) if node.module else base
+            yield from ((*path, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            module = getattr(node, "module", None)
+            names = [f"{module}.{a.name}" if module else f"{a.name}.*" for a in node.names]
+            yield from (tuple(name.split(".")[1:]) for name in names if name.split(".")[0] == "sclax")
 
 
-def test_every_module_has_its_place():
-    modules = {p.relative_to(ROOT).parts[0].removesuffix(".py") for p in ROOT.rglob("*.py")} - {"__init__"}
-    assert modules == set(RANK)
+def faults(source, here):
+    """Why a file of ours at `here` (the parts of its path below the root) may not import what it does."""
+    package = here[0] if len(here) > 1 else here[0].removesuffix(".py")
+    if package not in ROW or (len(here) > 1 and here[1] not in {f"{f}.py" for f in FILES[package]} | {"__init__.py"}):
+        return [f"{'/'.join(here)} is not in the table"]
+    found = []
+    for target, *rest in imports(source, here[:-1]):
+        if target == package:
+            if rest[0] not in FILES[package] and here[-1] != "__init__.py" and len(here) > 1:
+                found.append(f"{package} imports `{rest[0]}` through its own front door")
+        elif target not in ROW:
+            found.append(f"`{target}` is not in the table")
+        elif ROW[target] >= ROW[package]:
+            found.append(f"{package} may not import {target}")
+        elif len(rest) > 1:
+            found.append(f"{'.'.join((target, *rest))} is a private file of {target}")
+    return found
 
 
-@pytest.mark.parametrize("path", [p for p in ROOT.rglob("*.py") if p != ROOT / "__init__.py"], ids=str)
-def test_imports_point_down(path):
-    here = path.relative_to(ROOT).parts[0].removesuffix(".py")
-    for target in imports(path):
-        if target != here and target in RANK:
-            assert RANK[target] < RANK[here], f"{here} may not import {target}"
+SOURCES = sorted(p for p in ROOT.rglob("*.py") if p != ROOT / "__init__.py")
 
 
-def test_only_plot_knows_matplotlib():
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_down_and_only_at_front_doors(path):
+    assert not faults(path.read_text(), path.relative_to(ROOT).parts)
+
+
+@pytest.mark.parametrize(
+    ("here", "source"),
+    [
+        (("_places", "box.py"), "from .._laws import Law"),  # up
+        (("samplers", "_base.py"), "from ..nn import MLP"),  # sideways
+        (("_methods", "dual.py"), "from .._problem.term import Term"),  # a private file
+        (("_methods", "dual.py"), "import sclax._problem.term"),
+        (("_run", "door.py"), "from ..zoo import convection"),
+        (("_run", "unheard.py"), ""),  # a file that the table does not know
+        (("unheard.py",), ""),
+        (("cli.py",), "from .unheard import x"),
+    ],
+)
+def test_what_the_table_forbids_is_found(here, source):
+    assert faults(source, here)
+
+
+def test_the_table_has_no_more_than_there_is():
+    for package, files in FILES.items():
+        assert all((ROOT / package / f"{file}.py").exists() for file in files), package
+
+
+def test_only_plots_know_matplotlib():
     for path in ROOT.rglob("*.py"):
-        if path.name != "plot.py":
+        if path.name not in ("plot.py", "_plot.py"):
             assert "matplotlib" not in path.read_text(), path
+
+
+def test_no_file_is_too_long():
+    for path in ROOT.rglob("*.py"):
+        assert len(path.read_text().splitlines()) <= 400, path
 
 
 PUBLIC = [name for name in dir(scl) if not name.startswith("_") and not inspect.ismodule(getattr(scl, name))]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sclax as scl
-from sclax.domains import embed_all
+from sclax._places import embed_all
 
 SQUARE = scl.Box(x=(0, 1), y=(0, 2))
 MODEL = lambda z: jnp.stack([z[0] * z[1]])  # u = x y

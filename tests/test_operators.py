@@ -14,8 +14,10 @@ import pytest
 import xarray as xr
 
 import sclax as scl
-from sclax import operators, report, samples
-from sclax.domains import PointSet
+from sclax._places import PointSet
+from sclax._problem import grids as operators
+from sclax._problem import samples
+from sclax._result import report
 
 X, T = np.arange(8) / 8, np.linspace(0.0, 1.0, 5)
 RELATIVE = scl.Data(scl.RelativeL2())

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sclax as scl
-from sclax.domains import embed_all
+from sclax._places import embed_all
 from sclax.samplers import Fixed, SamplerState, effective_sample_size
 
 with warnings.catch_warnings():

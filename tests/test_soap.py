@@ -9,7 +9,7 @@ import optax
 import pytest
 
 import sclax as scl
-from sclax.soap import soap
+from sclax import soap
 
 from . import small
 

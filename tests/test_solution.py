@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 
 import sclax as scl
-from sclax.solution import Solution
+from sclax._result import Solution
 
 from . import small
 
@@ -109,7 +109,7 @@ def test_error_of_a_family_is_the_mean_over_its_parameters():
     """An error that grows with β: relative L2 is β/100 at each, and its mean over [1, 3] 0.02."""
     solution = held(convection(beta=(1.0, 3.0)), lambda z: ((1 + z[2] / 100) * jnp.sin(z[0] - z[2] * z[1]))[None])
     assert solution.error() == pytest.approx(0.02, rel=1e-3)
-    errors = scl.maps.error_map(solution.problem, solution.model)
+    errors = scl._result.evaluate.error_map(solution.problem, solution.model)
     np.testing.assert_allclose(errors, errors["beta"] / 100, rtol=1e-3)
 
 

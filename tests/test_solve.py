@@ -10,9 +10,9 @@ import optax
 import pytest
 
 import sclax as scl
-from sclax import _progress
-from sclax.solution import result_name
-from sclax.solve import default_method
+from sclax._result import result_name
+from sclax._run import progress as _progress
+from sclax._run.door import default_method
 
 from . import small
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sclax as scl
-from sclax.problem import Recipe
+from sclax._problem import Recipe
 
 CLOSED = {
     "convection": lambda z: jnp.sin(z[0] - 30 * z[1]),

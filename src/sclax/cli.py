@@ -17,10 +17,11 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-from . import _checks, data, samples, zoo
-from .operator_solution import OperatorSolution
-from .solution import RESULTS, Solution, result_name
-from .solve import solve
+from . import data, zoo
+from ._base import checks
+from ._problem import samples
+from ._result import RESULTS, OperatorSolution, Solution, result_name
+from ._run import solve
 
 app = typer.Typer(
     help="Solves differential equations by science-constrained learning.",
@@ -185,11 +186,11 @@ def solve_problem(
         for argument in arguments:
             if argument not in known:
                 raise ValueError(
-                    f"--set {argument}: {name} has {_checks.listed(known)}." + _checks.nearest(argument, known)
+                    f"--set {argument}: {name} has {checks.listed(known)}." + checks.nearest(argument, known)
                 )
         if scale is not None:
             if name not in zoo.OPERATORS:
-                raise ValueError(f"--scale is for operators, {_checks.listed(zoo.OPERATORS)}; {name} is not one.")
+                raise ValueError(f"--scale is for operators, {checks.listed(zoo.OPERATORS)}; {name} is not one.")
             arguments["scale"] = scale
         values = _values(at or [])
         if values and method is not Method.pinn:
@@ -328,8 +329,8 @@ def make_data(
     try:
         if name not in DATA_SETS:
             raise ValueError(
-                f"data: there is no data set `{name}`; there are {_checks.listed(DATA_SETS)}."
-                + _checks.nearest(name, DATA_SETS)
+                f"data: there is no data set `{name}`; there are {checks.listed(DATA_SETS)}."
+                + checks.nearest(name, DATA_SETS)
             )
         with Progress(console=console, transient=True) as bar:
             task = bar.add_task(f"{name}, {scale}", total=None)

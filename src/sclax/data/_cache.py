@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from ..reference._support import require
-from ._files import netcdf, open_dataset, replaced
+from .._base import replaced, require
+from ._files import netcdf, open_dataset
 
 Progress = Callable[[int, int], None]
 

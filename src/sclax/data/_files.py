@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from .. import _checks
-from .._atomic import replaced
-from ..reference._support import require
+from .._base import checks, replaced, require
 from ._formats import is_hdf5
 
 # Samples are copied in pieces of about this many bytes.
@@ -92,12 +90,12 @@ def space_of(owner: str, dataset: xr.Dataset, what: str) -> tuple[str, ...]:
     remedy = "Name the variables and dimensions so: `input` (sample, x[, y]), `solution` (sample, t, x[, y])."
     missing = [name for name in ("input", "solution") if name not in dataset.data_vars]
     if missing:
-        raise ValueError(f"{owner}: {what} has no variable {_checks.listed(missing)}; it has {found}. {remedy}")
+        raise ValueError(f"{owner}: {what} has no variable {checks.listed(missing)}; it has {found}. {remedy}")
     space = tuple(str(name) for name in dataset["input"].dims if name != "sample")
     expected = {"input": {"sample", *space}, "solution": {"sample", "t", *space}}
     if any(set(dataset[name].dims) != dims for name, dims in expected.items()) or space not in (("x",), ("x", "y")):
         raise ValueError(f"{owner}: {what} has {found}. {remedy}")
     absent = [name for name in ("sample", "t", *space) if name not in dataset.coords]
     if absent:
-        raise ValueError(f"{owner}: {what} has no coordinate {_checks.listed(absent)}. Add it with `assign_coords`.")
+        raise ValueError(f"{owner}: {what} has no coordinate {checks.listed(absent)}. Add it with `assign_coords`.")
     return space

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.io
 
-from .. import _checks
-from ..reference._support import require
+from .._base import checks, require
 from ._stored import Groups, Stored
 from ._tensors import tensors
 
@@ -133,7 +132,7 @@ def _zip(path: Path) -> Contents:
             return _torch(path, archive)
     if not names or not all(name.endswith(".npy") for name in names):
         raise ValueError(
-            f"read: {str(path)!r} is a zip archive of {_checks.listed(names[:5])}, neither .npz nor .pt. "
+            f"read: {str(path)!r} is a zip archive of {checks.listed(names[:5])}, neither .npz nor .pt. "
             "Unpack it and read the files inside."
         )
     try:

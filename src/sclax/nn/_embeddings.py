@@ -7,10 +7,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+from jaxtyping import Array, Float
 
-from .. import _checks
-from .._typing import Array, Float, Key, Point
-from ..domains import Box
+from .._base import Key, Point, checks
+from .._places import Box
 
 
 class Rescale(eqx.Module):
@@ -50,12 +50,12 @@ class PeriodicEmbedding(eqx.Module):
         for name in coordinates:
             if name not in domain.names:
                 raise ValueError(
-                    f"PeriodicEmbedding: unknown coordinate `{name}`; the domain has {_checks.listed(domain.names)}."
-                    + _checks.nearest(name, domain.names)
+                    f"PeriodicEmbedding: unknown coordinate `{name}`; the domain has {checks.listed(domain.names)}."
+                    + checks.nearest(name, domain.names)
                 )
         self.rescale = Rescale(domain)
         self.periodic = tuple(domain.names.index(name) for name in coordinates)
-        self.harmonics = _checks.count("PeriodicEmbedding", "harmonics", harmonics)
+        self.harmonics = checks.count("PeriodicEmbedding", "harmonics", harmonics)
 
     @property
     def size(self) -> int:
@@ -84,8 +84,8 @@ class FourierFeatures(eqx.Module):
 
     def __init__(self, domain: Box, features: int = 32, scale: float = 1.0, *, key: Key):
         self.rescale = Rescale(domain)
-        count = _checks.count("FourierFeatures", "features", features)
-        self.frequencies = _checks.positive("FourierFeatures", "scale", scale) * jr.normal(
+        count = checks.count("FourierFeatures", "features", features)
+        self.frequencies = checks.positive("FourierFeatures", "scale", scale) * jr.normal(
             key, (count, domain.dimension)
         )
 

@@ -2,11 +2,11 @@ from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
 
-from .. import _checks
-from .._typing import Array, Float, Point
-from ..domains import Box
-from ..fields import Vocabulary, components, named, signature
+from .._base import Point, checks, signature
+from .._places import Box
 
 
 class HardConstraint(eqx.Module):
@@ -32,14 +32,17 @@ class HardConstraint(eqx.Module):
         unknowns: tuple[str, ...] = ("u",),
     ):
         self.network, self.function, self.domain, self.unknowns = network, function, domain, tuple(unknowns)
-        bound = named(function, Vocabulary(domain.names, self.unknowns, ()), "HardConstraint")
-        if bound.order > 0:
-            names = [n for n in signature(function, "HardConstraint") if n not in (*domain.names, *self.unknowns)]
-            raise ValueError(
-                "HardConstraint: `function` may use unknowns and coordinates, but no derivatives, "
-                f"got {_checks.listed(names)}."
-            )
+        known = (*self.unknowns, *domain.names)
+        for name in signature(function, "HardConstraint", taken=known):
+            if name not in known:
+                raise ValueError(
+                    f"HardConstraint: `function` may use the unknowns {checks.listed(self.unknowns)} and the "
+                    f"coordinates {checks.listed(domain.names)}, but no derivatives, got {checks.listed([name])}."
+                    + checks.nearest(name, known)
+                )
 
     def __call__(self, z: Point) -> Float[Array, " m"]:
-        bound = named(self.function, Vocabulary(self.domain.names, self.unknowns, ()), "HardConstraint")
-        return components(bound(self.network, {}, z), "HardConstraint")
+        values = dict(zip(self.domain.names, z, strict=True))
+        values |= dict(zip(self.unknowns, jnp.atleast_1d(self.network(z)), strict=True))
+        found = self.function(*(values[name] for name in signature(self.function, "HardConstraint")))
+        return jnp.stack([jnp.asarray(part) for part in (found if isinstance(found, tuple | list) else (found,))])

@@ -4,10 +4,10 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
+from jaxtyping import Array, Float
 
-from .. import _checks
-from .._typing import Array, Float, Key, Point
-from ..domains import Box
+from .._base import Key, Point, checks
+from .._places import Box
 from ._embeddings import Rescale
 
 
@@ -57,9 +57,9 @@ class MLP(eqx.Module):
     ):
         if not isinstance(domain, Box):
             raise ValueError(f"MLP: `domain` must be a Box, such as problem.domain, got {domain!r}.")
-        width, depth = _checks.count("MLP", "width", width), _checks.count("MLP", "depth", depth)
+        width, depth = checks.count("MLP", "width", width), checks.count("MLP", "depth", depth)
         self.embedding = Rescale(domain) if embedding is None else embedding
-        sizes = [self.embedding.size, *[width] * depth, _checks.count("MLP", "outputs", outputs)]
+        sizes = [self.embedding.size, *[width] * depth, checks.count("MLP", "outputs", outputs)]
         keys = jr.split(key, len(sizes) - 1)
         self.layers = tuple(Dense(i, o, key=k) for i, o, k in zip(sizes[:-1], sizes[1:], keys, strict=True))
         self.activation = activation

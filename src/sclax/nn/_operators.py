@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
+from jaxtyping import Array, Float
 
-from .. import _checks
-from .._typing import Array, Float, Key, Points
+from .._base import Key, Points, checks
 from ._mlp import Dense
 
 
@@ -154,17 +154,17 @@ class FNO(eqx.Module):
         *,
         key: Key,
     ):
-        inputs, outputs = _checks.count("FNO", "inputs", inputs), _checks.count("FNO", "outputs", outputs)
-        layers, hidden = _checks.count("FNO", "layers", layers), _checks.count("FNO", "hidden", hidden)
-        projection = _checks.count("FNO", "projection", projection)
-        dimensions = _checks.count("FNO", "dimensions", dimensions)
+        inputs, outputs = checks.count("FNO", "inputs", inputs), checks.count("FNO", "outputs", outputs)
+        layers, hidden = checks.count("FNO", "layers", layers), checks.count("FNO", "hidden", hidden)
+        projection = checks.count("FNO", "projection", projection)
+        dimensions = checks.count("FNO", "dimensions", dimensions)
         each = modes if isinstance(modes, tuple) else (modes,) * dimensions
         if len(each) != dimensions:
             raise ValueError(
                 f"FNO: `modes` must be one number, or one for each of the `dimensions` = {dimensions}, got {modes}. "
                 f"Set dimensions={len(each)} for a grid with {len(each)} axes."
             )
-        each = tuple(_checks.count("FNO", "modes", m) for m in each)
+        each = tuple(checks.count("FNO", "modes", m) for m in each)
         first, second, third, *keys = jr.split(key, 3 + 2 * layers)
         self.lifting = Dense(inputs + dimensions, hidden, key=first)
         self.convolutions = tuple(SpectralConvolution(hidden, hidden, each, key=k) for k in keys[:layers])
@@ -237,11 +237,11 @@ class DeepONet(eqx.Module):
         *,
         key: Key,
     ):
-        sensors = _checks.count("DeepONet", "sensors", sensors)
-        coordinates = _checks.count("DeepONet", "coordinates", coordinates)
-        outputs = _checks.count("DeepONet", "outputs", outputs)
-        features = _checks.count("DeepONet", "features", features)
-        hidden = [_checks.count("DeepONet", "width", width)] * _checks.count("DeepONet", "depth", depth)
+        sensors = checks.count("DeepONet", "sensors", sensors)
+        coordinates = checks.count("DeepONet", "coordinates", coordinates)
+        outputs = checks.count("DeepONet", "outputs", outputs)
+        features = checks.count("DeepONet", "features", features)
+        hidden = [checks.count("DeepONet", "width", width)] * checks.count("DeepONet", "depth", depth)
         branch_key, trunk_key = jr.split(key)
         self.branch = _layers([sensors, *hidden, outputs * features], branch_key)
         self.trunk = _layers([coordinates, *hidden, features], trunk_key)

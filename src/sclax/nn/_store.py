@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..domains import Box
+from .._places import Box
 from ._embeddings import FourierFeatures, PeriodicEmbedding, Rescale
 from ._mlp import MLP, Dense
 from ._operators import FNO, DeepONet, SpectralConvolution

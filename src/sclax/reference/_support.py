@@ -1,6 +1,5 @@
 """What the references share: extras, times, provenance, and marching an exponax stepper in float64."""
 
-import importlib
 import importlib.metadata
 from collections.abc import Callable
 from types import ModuleType
@@ -11,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .. import _checks
+from .._base import checks
 
 Times = int | np.ndarray
 
@@ -23,16 +22,6 @@ class Manufactured(NamedTuple):
     source: Callable[..., Any]
 
 
-def require(owner: str, module: str, extra: str) -> ModuleType:
-    """An optional package, or an error that names the extra to install."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"{owner}: needs `{module}`, which is not installed: pip install 'sclax[{extra}]'."
-        ) from error
-
-
 def namespace(*values: Any) -> ModuleType:
     """jax.numpy for traced or device arrays, else numpy: exact in float64 whatever JAX is configured to."""
     return jnp if any(isinstance(value, jax.Array) for value in values) else np
@@ -41,8 +30,8 @@ def namespace(*values: Any) -> ModuleType:
 def times(owner: str, t: Times, end: float) -> np.ndarray:
     """Increasing times t₀ ≥ 0; a number n means n times from 0 to `end`, both included."""
     if np.ndim(t) == 0:
-        return np.linspace(0.0, end, _checks.count(owner, "t", t, at_least=2))
-    grid = _checks.finite_array(owner, "t", t)
+        return np.linspace(0.0, end, checks.count(owner, "t", t, at_least=2))
+    grid = checks.finite_array(owner, "t", t)
     if grid.ndim != 1 or grid.size < 1 or grid[0] < 0 or np.any(np.diff(grid) <= 0):
         raise ValueError(
             f"{owner}: `t` must be a number of times or increasing times from 0 on, got {t!r:.80}. "
@@ -66,7 +55,7 @@ def strides(owner: str, t: np.ndarray) -> tuple[float, int]:
 def substeps_for(owner: str, substeps: int | None, spacing: float, step: float) -> int:
     """Steps per output interval: as asked, else enough for steps of at most `step`."""
     if substeps is not None:
-        return _checks.count(owner, "substeps", substeps)
+        return checks.count(owner, "substeps", substeps)
     return max(1, int(np.ceil(spacing / step - 1e-9)))
 
 
@@ -77,11 +66,11 @@ def periodic_grid(low: float, high: float, points: int) -> np.ndarray:
 def initial(owner: str, argument: str, u0: Any, points: int | None, low: float, high: float, dims: int) -> np.ndarray:
     """Initial data on `points` per axis: a function is sampled, an array refined by its Fourier series."""
     if callable(u0):
-        points = _checks.count(owner, "points", points, at_least=4)
+        points = checks.count(owner, "points", points, at_least=4)
         axis = periodic_grid(low, high, points)
         axes = np.meshgrid(*[axis] * dims, indexing="ij")
-        return _checks.finite_array(owner, argument, np.broadcast_to(np.asarray(u0(*axes)), axes[0].shape))
-    values = _checks.finite_array(owner, argument, u0)
+        return checks.finite_array(owner, argument, np.broadcast_to(np.asarray(u0(*axes)), axes[0].shape))
+    values = checks.finite_array(owner, argument, u0)
     shape = values.shape[-dims:]
     if values.ndim not in (dims, dims + 1) or len(set(shape)) != 1:
         raise ValueError(
@@ -90,7 +79,7 @@ def initial(owner: str, argument: str, u0: Any, points: int | None, low: float, 
         )
     if points is None or points == shape[0]:
         return values
-    points = _checks.count(owner, "points", points, at_least=4)
+    points = checks.count(owner, "points", points, at_least=4)
     if points < shape[0]:
         raise ValueError(
             f"{owner}: `points` must be at least the {shape[0]} of `{argument}`, got {points}: "

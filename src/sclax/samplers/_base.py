@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
 
-from .. import _checks
-from .._typing import Array, Density, Float, Int, Key, Losses, Scalar
-from ..domains import AbstractPlace
+from .._base import Density, Key, Losses, Scalar, checks
+from .._places import AbstractPlace
 
 
 class SamplerState(NamedTuple):
@@ -79,4 +79,4 @@ def among(values: Losses) -> Float[Array, " n"]:
 
 def optional_count(owner: str, n: int | None) -> None:
     if n is not None:
-        _checks.count(owner, "n", n)
+        checks.count(owner, "n", n)

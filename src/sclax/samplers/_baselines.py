@@ -5,9 +5,8 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 
-from .. import _checks
-from .._typing import Key
-from ..domains import AbstractPlace
+from .._base import Key, checks
+from .._places import AbstractPlace
 from ._base import AbstractSampler, SamplerState, info, optional_count
 
 
@@ -52,8 +51,8 @@ class RAD(AbstractSampler):
 
     def __check_init__(self):
         optional_count("RAD", self.n)
-        _checks.count("RAD", "pool", self.pool, at_least=self.n or 1)
-        _checks.count("RAD", "every", self.every)
+        checks.count("RAD", "pool", self.pool, at_least=self.n or 1)
+        checks.count("RAD", "every", self.every)
         for name, value in (("k", self.k), ("c", self.c)):
             if value < 0:
                 raise ValueError(f"RAD: `{name}` must not be negative, got {value}.")

@@ -7,10 +7,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+from jaxtyping import Array, Bool, Float
 
-from .. import _checks
-from .._typing import Array, Bool, Float, Key, Losses
-from ..domains import AbstractPlace, PointSet
+from .._base import Key, Losses, checks
+from .._places import AbstractPlace, PointSet
 from ._base import AbstractSampler, SamplerState, among, info
 
 
@@ -25,14 +25,14 @@ def _scales(place: AbstractPlace, scale: Any, owner: str) -> Float[Array, " k"]:
     """Standard deviations of a proposal: a number is a fraction of each side, pairs by name are in the user's units."""
     chart = place.chart
     if not isinstance(scale, tuple):
-        return jnp.asarray(_checks.positive(owner, "scale", scale) * chart.lengths, jnp.result_type(float))
+        return jnp.asarray(checks.positive(owner, "scale", scale) * chart.lengths, jnp.result_type(float))
     by_name = dict(scale) if scale and isinstance(scale[0], tuple) else dict(zip(chart.names, scale, strict=False))
     missing = [name for name in chart.names if name not in by_name]
     if missing:
         raise ValueError(
-            f"{owner}: `scale` has no entry for `{missing[0]}`; the place has {_checks.listed(chart.names)}."
+            f"{owner}: `scale` has no entry for `{missing[0]}`; the place has {checks.listed(chart.names)}."
         )
-    return jnp.asarray([_checks.positive(owner, f"scale of {n}", by_name[n]) for n in chart.names])
+    return jnp.asarray([checks.positive(owner, f"scale of {n}", by_name[n]) for n in chart.names])
 
 
 def _accept(
@@ -67,9 +67,9 @@ class MetropolisHastings(AbstractSampler):
     restart: bool = eqx.field(static=True)
 
     def __init__(self, chains: int = 20, steps: int = 250, keep: int = 1000, scale: Any = 0.1, restart: bool = True):
-        self.chains = _checks.count("MetropolisHastings", "chains", chains)
-        self.steps = _checks.count("MetropolisHastings", "steps", steps)
-        self.keep = _checks.count("MetropolisHastings", "keep", keep)
+        self.chains = checks.count("MetropolisHastings", "chains", chains)
+        self.steps = checks.count("MetropolisHastings", "steps", steps)
+        self.keep = checks.count("MetropolisHastings", "keep", keep)
         self.scale, self.restart = _frozen(scale), bool(restart)
         if keep % chains or keep > chains * steps:
             raise ValueError(
@@ -139,8 +139,8 @@ class PersistentChains(AbstractSampler):
     jump: float = eqx.field(static=True)
 
     def __init__(self, chains: int = 1000, steps: int = 1, scale: Any = 0.1, target: float = 0.3, jump: float = 0.1):
-        self.chains = _checks.count("PersistentChains", "chains", chains)
-        self.steps = _checks.count("PersistentChains", "steps", steps)
+        self.chains = checks.count("PersistentChains", "chains", chains)
+        self.steps = checks.count("PersistentChains", "steps", steps)
         self.scale, self.target, self.jump = _frozen(scale), float(target), float(jump)
         for name, value in (("target", self.target), ("jump", self.jump)):
             if not 0 <= value < 1:
@@ -196,9 +196,9 @@ class Langevin(AbstractSampler):
     scale: float = eqx.field(static=True, default=0.05)
 
     def __check_init__(self):
-        _checks.count("Langevin", "chains", self.chains)
-        _checks.count("Langevin", "steps", self.steps)
-        _checks.positive("Langevin", "scale", self.scale)
+        checks.count("Langevin", "chains", self.chains)
+        checks.count("Langevin", "steps", self.steps)
+        checks.positive("Langevin", "scale", self.scale)
 
     def sized(self, n: int | None) -> "Langevin":
         return Langevin(n or self.chains, self.steps, self.scale)

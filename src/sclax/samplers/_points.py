@@ -4,10 +4,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+from jaxtyping import Array, Float
 
-from .. import _checks
-from .._typing import Array, Float, Key, Losses, Scalar
-from ..domains import AbstractPlace
+from .._base import Key, Losses, Scalar, checks
+from .._places import AbstractPlace
 from ._base import AbstractSampler, SamplerState, effective_sample_size, info, normalised, optional_count
 
 
@@ -134,7 +134,7 @@ class ImportanceWeights(AbstractSampler):
 
     def __check_init__(self):
         optional_count("ImportanceWeights", self.n)
-        if not 0 <= _checks.number("ImportanceWeights", "guard", self.guard) <= 1:
+        if not 0 <= checks.number("ImportanceWeights", "guard", self.guard) <= 1:
             raise ValueError(f"ImportanceWeights: `guard` is a share in [0, 1], got {self.guard}.")
         if not isinstance(self.proposal, Uniform | Sobol | Grid | Fixed | Batches):
             raise ValueError(

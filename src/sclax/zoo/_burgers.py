@@ -4,10 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from .. import reference
-from ..conditions import Initial, Periodic
-from ..domains import Box
-from ..measures import average, worst_case
-from ..problem import Problem, Solved
+from .._laws import Initial, Periodic
+from .._places import Box
+from .._problem import Problem, Solved, average, worst_case
 from ._settings import OperatorSettings, recipe
 
 EQUATION = "uₜ + u uₓ = ν uₓₓ,  u(x, 0) = sin 2πx,  periodic in x ∈ [0, 1], t ∈ [0, 1]"

@@ -3,10 +3,9 @@
 import jax.numpy as jnp
 
 from .. import reference
-from ..conditions import Dirichlet, Initial
-from ..domains import Box
-from ..measures import average, worst_case
-from ..problem import Problem
+from .._laws import Dirichlet, Initial
+from .._places import Box
+from .._problem import Problem, average, worst_case
 from ._settings import recipe
 
 WAVE = "uₜₜ = c² uₓₓ,  u(x, 0) = sin πx + ½ sin 4πx,  uₜ(x, 0) = 0,  u = 0 at x = 0, 1,  x, t ∈ [0, 1]"

@@ -2,10 +2,9 @@
 
 import jax.numpy as jnp
 
-from ..conditions import Initial, Periodic
-from ..domains import Box
-from ..measures import average, worst_case
-from ..problem import Problem
+from .._laws import Initial, Periodic
+from .._places import Box
+from .._problem import Problem, average, worst_case
 from ._settings import PaperSettings, Range, even, largest, paper_objective, recipe
 
 EQUATION = "uₜ + β uₓ = 0,  u(x, 0) = sin x,  u(0, t) = u(2π, t),  x ∈ [0, 2π], t ∈ [0, 1]"

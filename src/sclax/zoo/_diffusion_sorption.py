@@ -4,10 +4,9 @@ import jax
 import numpy as np
 
 from .. import reference
-from ..conditions import Dirichlet, Initial, Operator
-from ..domains import Box
-from ..measures import average, worst_case
-from ..problem import Problem, Solved
+from .._laws import Dirichlet, Initial, Operator
+from .._places import Box
+from .._problem import Problem, Solved, average, worst_case
 from ._settings import OperatorSettings, recipe
 
 EQUATION = "uₜ = D/R(u) uₓₓ,  u(x, 0) = c₀,  u(0, t) = 1,  u(1, t) = ∓D uₓ(1, t),  x ∈ [0, 1], t ∈ [0, 500]"

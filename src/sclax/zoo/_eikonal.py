@@ -7,10 +7,9 @@ import numpy as np
 import xarray as xr
 
 from .. import reference
-from ..conditions import Dirichlet, Inequality
-from ..domains import Box
-from ..measures import average, worst_case
-from ..problem import Problem, Solved
+from .._laws import Dirichlet, Inequality
+from .._places import Box
+from .._problem import Problem, Solved, average, worst_case
 from ._settings import PaperSettings, recipe
 
 EQUATION = "|∇u| = 1,  u = 0 on the outline of a gear,  u ≥ 0 on the boundary of [−1, 1]²"

@@ -2,10 +2,9 @@
 
 import jax.numpy as jnp
 
-from ..conditions import Dirichlet
-from ..domains import Box
-from ..measures import average, worst_case
-from ..problem import Problem
+from .._laws import Dirichlet
+from .._places import Box
+from .._problem import Problem, average, worst_case
 from ._settings import PaperSettings, Range, even, largest, paper_objective, recipe
 
 EQUATION = "Δu + k² u = (k² − π²(a₁² + a₂²)) sin(πa₁x) sin(πa₂y),  u = sin(πa₁x) sin(πa₂y) on the boundary of [0, 1]²"

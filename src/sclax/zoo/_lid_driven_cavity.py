@@ -3,10 +3,9 @@
 import xarray as xr
 
 from .. import reference
-from ..conditions import Dirichlet
-from ..domains import Box
-from ..measures import average, worst_case
-from ..problem import Problem, Solved
+from .._laws import Dirichlet
+from .._places import Box
+from .._problem import Problem, Solved, average, worst_case
 from ._settings import recipe
 
 EQUATION = "(u·∇)u = −∇p + Δu/Re,  ∇·u = 0,  u = (1, 0) on y = 1,  u = 0 on the other walls of [0, 1]²"

@@ -5,10 +5,9 @@ import numpy as np
 import xarray as xr
 
 from .. import reference
-from ..conditions import Dirichlet, Initial, Periodic
-from ..domains import Box
-from ..measures import average, worst_case
-from ..problem import Problem, Solved
+from .._laws import Dirichlet, Initial, Periodic
+from .._places import Box
+from .._problem import Problem, Solved, average, worst_case
 from ._settings import OperatorSettings, recipe
 
 EQUATION = "wₜ + ψ_y wₓ − ψₓ w_y = ν Δw + f,  −Δψ = w,  ψ(0, 0, t) = 0,  periodic in (x, y) ∈ [0, 1]², t ∈ [0, 1]"

@@ -9,12 +9,11 @@ import xarray as xr
 from rich.console import Console
 from rich.progress import Progress
 
-from .. import _checks, data, nn
-from .._typing import Key, Model
-from ..dual import DualAscent
-from ..measures import Data, RelativeL2, average, each
-from ..methods import PrimalDual
-from ..operators import OperatorProblem
+from .. import data, nn
+from .._base import Key, Model, checks
+from .._laws import Data, RelativeL2
+from .._methods import DualAscent, PrimalDual
+from .._problem import OperatorProblem, average, each
 from ._burgers import burgers_law
 from ._burgers import paper_settings as burgers_settings
 from ._diffusion_sorption import paper_settings as sorption_settings
@@ -36,7 +35,7 @@ class OperatorScale(NamedTuple):
 def _scale(name: str, scales: Mapping[str, OperatorScale], scale: str) -> OperatorScale:
     if scale not in scales:
         raise ValueError(
-            f"{name}: `scale` must be {_checks.listed(scales)}, got {scale!r}." + _checks.nearest(str(scale), scales)
+            f"{name}: `scale` must be {checks.listed(scales)}, got {scale!r}." + checks.nearest(str(scale), scales)
         )
     return scales[scale]
 

@@ -3,10 +3,9 @@
 import jax.numpy as jnp
 
 from .. import reference
-from ..conditions import Initial, Periodic
-from ..domains import Box
-from ..measures import average, worst_case
-from ..problem import Problem, Solved
+from .._laws import Initial, Periodic
+from .._places import Box
+from .._problem import Problem, Solved, average, worst_case
 from ._settings import PaperSettings, Range, even, largest, paper_objective, recipe
 
 EQUATION = "uₜ = ν uₓₓ + ρ u (1 − u),  u(x, 0) = exp(−((x − π)/(π/4))²/2),  periodic in x ∈ [0, 2π], t ∈ [0, 1]"

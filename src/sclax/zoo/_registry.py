@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .. import _checks
-from ..problem import Problem, Recipe
+from .._base import checks
+from .._problem import Problem, Recipe
 from . import (
     _allen_cahn,
     _burgers,
@@ -71,7 +71,7 @@ def entry(name: str) -> Entry:
     known = {**ENTRIES, **OPERATORS}
     if name not in known:
         raise ValueError(
-            f"zoo: there is no problem `{name}`; there are {_checks.listed(known)}." + _checks.nearest(name, known)
+            f"zoo: there is no problem `{name}`; there are {checks.listed(known)}." + checks.nearest(name, known)
         )
     return known[name]
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .. import _checks
-from ..methods import AbstractMethod
-from ..problem import Problem
+from .._base import checks
+from .._methods import AbstractMethod
+from .._problem import Problem
 from ..samplers import R3, AbstractSampler, Uniform
 from ._registry import ENTRIES, OPERATORS, Entry
 from ._settings import PaperSettings
@@ -31,7 +31,7 @@ def mean_loss(entry: Entry, **arguments: Any) -> Row:
     if entry.training is None:
         raise ValueError(
             f"zoo: {entry.build.__name__} learns from no data, so there is no average loss of samples; operators are "
-            f"{_checks.listed(OPERATORS)}."
+            f"{checks.listed(OPERATORS)}."
         )
     return Row(entry.build(constrained=False, **arguments), *entry.training(**arguments))
 
@@ -42,7 +42,7 @@ def _posed_by_the_paper(entry: Entry, **arguments: Any) -> tuple[Problem, PaperS
         known = [name for name, other in ENTRIES.items() if other.paper_problem is not None]
         raise ValueError(
             f"zoo: the paper does not solve {entry.build.__name__} as a boundary value problem, so there is no row "
-            f"of it to run; it has {_checks.listed(known)}. Leave the method open."
+            f"of it to run; it has {checks.listed(known)}. Leave the method open."
         )
     return entry.paper_problem(**arguments), settings
 

@@ -9,11 +9,10 @@ import numpy as np
 import optax
 
 from .. import nn
-from .._typing import Key, Model
-from ..laws import AbstractCondition
-from ..measures import Sum, average, worst_case
-from ..methods import Penalty, PrimalDual
-from ..problem import Recipe
+from .._base import Key, Model
+from .._laws import AbstractCondition
+from .._methods import Penalty, PrimalDual
+from .._problem import Recipe, Sum, average, worst_case
 from ..samplers import MetropolisHastings
 
 Range = float | tuple[float, float]

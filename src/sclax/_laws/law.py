@@ -1,0 +1,149 @@
+"""Laws: residuals on places. The loss at a point is the sum of the squared components of the residual (the Euclidean
+norm itself where `power` is 1)."""
+
+import abc
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .._base import Model, Scalar, checks
+from .._places import AbstractPlace, Box, Discretised, Pinned, PointSet
+from .fields import Vocabulary
+
+Parameters = Mapping[str, Scalar]
+
+
+class AbstractResidual(eqx.Module):
+    """A vector that must vanish at every point of a place."""
+
+    @abc.abstractmethod
+    def __call__(
+        self, model: Model, parameters: Parameters, place: AbstractPlace, w: Float[Array, " k"]
+    ) -> Float[Array, " c"]:
+        """The residual at chart coordinates `w` of `place`."""
+
+
+class Law(eqx.Module):
+    """A residual on a place. `order` is the highest derivative in it, `power` the exponent of its loss."""
+
+    residual: AbstractResidual
+    place: AbstractPlace
+    name: str = eqx.field(static=True)
+    order: int = eqx.field(static=True)
+    power: int = eqx.field(static=True, default=2)
+    # How many evaluations of the residual one point of the place stands for (more than one after `over=`).
+    inner: int = eqx.field(static=True, default=1)
+
+    def rows(self, model: Model, parameters: Parameters, w: Float[Array, "n k"]) -> Float[Array, "n c"]:
+        """The residual's components at each chart point."""
+        return jax.vmap(lambda w: self.residual(model, parameters, self.place, w))(w)
+
+    def losses(self, rows: Float[Array, "n c"]) -> Float[Array, " n"]:
+        """The loss at each point, from the residual's components there."""
+        squares = jnp.sum(rows**2, axis=-1)
+        if self.power == 2:
+            return squares
+        # The root has no derivative at zero, where the loss has a minimum: take zero for it.
+        return jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1.0)), 0.0)
+
+
+class AbstractCondition(eqx.Module):
+    """A residual as its user writes it, before it knows the problem."""
+
+    @abc.abstractmethod
+    def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
+        """The condition on the places and with the names of a problem."""
+
+
+def unknown_index(owner: str, unknown: str | None, vocabulary: Vocabulary) -> int:
+    if unknown is None:
+        if len(vocabulary.unknowns) > 1:
+            raise ValueError(
+                f"{owner}: the problem has the unknowns {checks.listed(vocabulary.unknowns)}; "
+                f'say which one with `unknown="{vocabulary.unknowns[0]}"`.'
+            )
+        return 0
+    if unknown not in vocabulary.unknowns:
+        raise ValueError(
+            f"{owner}: `unknown={unknown!r}` is not one of {checks.listed(vocabulary.unknowns)}."
+            + checks.nearest(unknown, vocabulary.unknowns)
+        )
+    return vocabulary.unknowns.index(unknown)
+
+
+# --- averaging over some coordinates ------------------------------------------------------------------------------
+
+
+class SliceResidual(AbstractResidual):
+    """The residual on all of a grid of inner coordinates, divided so that its square is the mean over the grid."""
+
+    residual: AbstractResidual
+    inner: AbstractPlace
+    grid: Float[Array, "m k"]
+    names: tuple[str, ...] = eqx.field(static=True)
+    over: tuple[str, ...] = eqx.field(static=True)
+
+    def __call__(self, model, parameters, place, w):
+        pinned = Pinned(self.inner, w, self.names, self.over)
+        rows = jax.vmap(lambda v: self.residual(model, parameters, pinned, v))(self.grid)
+        return (rows / jnp.sqrt(float(len(self.grid)))).ravel()
+
+
+def _without(law: Law, domain: Box, over: tuple[str, ...], owner: str, argument: str) -> AbstractPlace:
+    """The law's place in the domain without the coordinates `over`, which the user named in `argument`."""
+    for name in over:
+        if name not in domain.names:
+            raise ValueError(
+                f"{owner}: `{argument}` names `{name}`, which is no coordinate of the domain "
+                f"({checks.listed(domain.names)})." + checks.nearest(name, domain.names)
+            )
+    if isinstance(law.place, PointSet):
+        raise ValueError(
+            f"{owner}: `{argument}` cannot range over {checks.listed(over)}: {law.name} lives on given points; "
+            "leave it out."
+        )
+    rest = domain.select(name for name in domain.names if name not in over)
+    try:
+        return law.place.within(rest)
+    except ValueError:
+        raise ValueError(
+            f"{owner}: `{argument}` cannot range over {checks.listed(over)}, which {law.name} fixes."
+        ) from None
+
+
+def discretised(law: Law, domain: Box, at: Mapping[str, Any]) -> Law:
+    """The law at the values `at` of some coordinates only, all combinations of them."""
+    over = tuple(at)
+    inner = _without(law, domain, over, "average", "at")
+    place = Discretised(inner, combinations(domain, at), domain.names, over)
+    return Law(law.residual, place, law.name, law.order, law.power, law.inner)
+
+
+def combinations(domain: Box, at: Mapping[str, Any]) -> Float[Array, "m p"]:
+    """All combinations of given values of coordinates, one a row; values outside the domain are refused."""
+    columns = []
+    for name, given in at.items():
+        values = np.atleast_1d(checks.finite_array("average", f"at[{name!r}]", given))
+        if name in domain.names:
+            low, high = domain.ends(name)
+            if values.ndim != 1 or not values.size or values.min() < low or values.max() > high:
+                raise ValueError(
+                    f"average: `at` must give `{name}` values in [{low}, {high}], got {np.array2string(values)}."
+                )
+        columns.append(values)
+    return jnp.asarray(np.stack([m.ravel() for m in np.meshgrid(*columns, indexing="ij")], axis=-1))
+
+
+def sliced(law: Law, domain: Box, over: tuple[str, ...], n: int) -> Law:
+    """The law whose points are the coordinates `over` alone; the others are averaged on a fixed grid of `n` points."""
+    inner = _without(law, domain, over, "worst_case", "over")
+    if law.power == 1:
+        raise ValueError(f"worst_case: `over` averages squares, but {law.name} has a linear loss; use `power=2`.")
+    grid = inner.grid(n)
+    residual = SliceResidual(law.residual, inner, grid, domain.names, over)
+    return Law(residual, domain.select(over), law.name, law.order, law.power, len(grid))

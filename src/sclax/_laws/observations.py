@@ -1,0 +1,124 @@
+"""Measurements of a solution."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .._base import checks
+from .._places import Box, PointSet, columns
+from .fields import Vocabulary, outputs
+from .law import AbstractCondition, AbstractResidual, Law, unknown_index
+
+
+class ObservationResidual(AbstractResidual):
+    """u − data on one sample: its points side by side, divided so that the sum of squares is the sample's loss."""
+
+    points: Float[Array, "samples m d"]
+    values: Float[Array, "samples m c"]
+    divisors: Float[Array, "samples m c"]
+    which: tuple[int, ...] = eqx.field(static=True)
+    unknowns: int = eqx.field(static=True)
+
+    def __call__(self, model, parameters, place, w):
+        sample = w[0].astype(int)
+        found = jax.vmap(lambda z: outputs(model, z, self.unknowns))(self.points[sample])
+        differences = found[:, jnp.asarray(self.which)] - self.values[sample]
+        return (differences / self.divisors[sample]).ravel()
+
+
+class Observations(AbstractCondition):
+    """Scattered measurements:  u(points_j) = values_j.
+
+    **Arguments:**
+
+    - `points`: a dict of arrays by coordinate name, a DataFrame, or an xarray object. Arrays of shape (J,) are J
+      samples of one point each; arrays of shape (J, m) are J samples of m points each (one per experiment, say).
+    - `values`: an array of the same shape; for several unknowns a dict by name; the name of a column of `points`; or
+      left out where `points` has columns named as the unknowns.
+    - `noise`: the standard deviation of the values. Residuals are divided by it: a loss of 1 is one deviation.
+
+    !!! example
+        `average(Observations({"x": x, "t": t}, u)) <= 1e-4`, or `each(Observations(...)) <= 1e-4`.
+    """
+
+    points: Mapping[str, Any]
+    values: Any
+    noise: Any
+
+    def __init__(self, points: Any, values: Any = None, noise: Any = None):
+        if hasattr(points, "to_dataframe"):  # xarray: every combination of its coordinates is one point
+            points = (points if hasattr(points, "data_vars") else points.to_dataset(name=points.name)).to_dataframe()
+            points = points.reset_index()
+        table = {str(name): points[name] for name in points}
+        if isinstance(values, str):
+            if values not in table:
+                raise ValueError(
+                    f"Observations: `values={values!r}` is no column of the points; there are {checks.listed(table)}."
+                )
+            values = {values: table.pop(values)}
+        if noise is not None and np.any(checks.finite_array("Observations", "noise", noise) <= 0):
+            raise ValueError(
+                f"Observations: `noise` is a standard deviation and must be positive, got {np.min(np.asarray(noise))}."
+            )
+        self.points, self.values, self.noise = table, values, noise
+
+    def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
+        return self.law(vocabulary, domain, relative=False)
+
+    def law(self, vocabulary: Vocabulary, domain: Box, relative: bool) -> Law:
+        """The law with mean-square samples, or with relative ones (each divided by the norm of its data)."""
+        table = dict(self.points)
+        values = self.values
+        if values is None:
+            values = {name: table.pop(name) for name in vocabulary.unknowns if name in table}
+            if not values:
+                raise ValueError(
+                    "Observations: `values` is missing and no column of the points is named as an unknown "
+                    f"({checks.listed(vocabulary.unknowns)})."
+                )
+        if not isinstance(values, Mapping):
+            values = {vocabulary.unknowns[unknown_index("Observations", None, vocabulary)]: values}
+        elif len(values) == 1 and len(vocabulary.unknowns) == 1:
+            values = {vocabulary.unknowns[0]: next(iter(values.values()))}
+        table = {name: column for name, column in table.items() if name in domain.names or name not in values}
+        z = columns("Observations", table, domain)
+        shape = tuple(z.shape[:-1])
+        stacked = []
+        for name, column in values.items():
+            unknown_index("Observations", name, vocabulary)
+            array = np.atleast_1d(checks.finite_array("Observations", f"values[{name!r}]", column))
+            if array.shape != shape:
+                raise ValueError(
+                    f"Observations: `values` of `{name}` must have the points' shape {shape}, got {array.shape}."
+                )
+            stacked.append(array)
+        if len(shape) > 2:
+            raise ValueError(f"Observations: points have shape (samples,) or (samples, m), got {shape}.")
+        samples, m = (*shape, 1)[:2]
+        data = jnp.asarray(np.stack(stacked, axis=-1).reshape(samples, m, len(stacked)))
+        deviation = np.asarray(1.0 if self.noise is None else self.noise)
+        try:
+            noise = jnp.asarray(np.broadcast_to(deviation, shape))
+        except ValueError:
+            raise ValueError(
+                f"Observations: `noise` must be a number or have the values' shape {shape}, got {deviation.shape}."
+            ) from None
+        noise = noise.reshape(samples, m, 1).astype(data.dtype)
+        norm = jnp.linalg.norm(data / noise, axis=(1, 2), keepdims=True)
+        if relative and not bool(jnp.all(norm > 0)):
+            raise ValueError("RelativeL2: a sample is zero everywhere, so nothing is relative to it; use MeanSquare().")
+        divisors = jnp.broadcast_to(norm if relative else jnp.sqrt(float(m)), data.shape)
+        residual = ObservationResidual(
+            z.reshape(samples, m, domain.dimension),
+            data,
+            divisors * noise,
+            tuple(vocabulary.unknowns.index(name) for name in values),
+            len(vocabulary.unknowns),
+        )
+        place = PointSet(z.reshape(samples, m, -1)[:, 0])
+        return Law(residual, place, "observations", 0, 1 if relative else 2)

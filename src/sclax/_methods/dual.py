@@ -1,0 +1,203 @@
+"""One step of the multipliers. All duals act element by element, so that one multiplier and one per sample are the
+same code, and the projection onto λ ≥ 0 is always there."""
+
+import abc
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, PyTree
+
+from .._base import checks
+from .._problem import Multipliers
+
+Rate = float | Callable[[Any], Any]
+Entries = Float[Array, "..."]
+
+
+class AbstractDual(eqx.Module):
+    """Moves the multipliers of one constraint up its violations."""
+
+    @abc.abstractmethod
+    def init(self, multipliers: Entries) -> PyTree:
+        """The first state."""
+
+    @abc.abstractmethod
+    def step(self, multipliers: Entries, state: PyTree, violations: Entries) -> tuple[Entries, PyTree]:
+        """New multipliers, before projection, and the new state."""
+
+    def price(self, multipliers: Entries, state: PyTree, violations: Entries) -> Entries:
+        """The factor of the constraint's gradient in the primal step: the multiplier itself, unless a penalty adds."""
+        return multipliers
+
+
+def _rate(rate: Rate, count: Any) -> Any:
+    return rate(count) if callable(rate) else rate
+
+
+class DualAscent(AbstractDual):
+    """Projected gradient ascent, the paper's Algorithm 1:  λ ← [λ + η (value − ε)]₊.
+
+    `rate` η is a number or an optax schedule. A step can be clipped,  η min(value − ε, `clip`),  and λ have a `cap`;
+    a multiplier at its cap is no price, and `check` says so. Good values: rate 1e-4 beside Adam with 1e-3; beside
+    `GaussNewton`, which scales residuals to size one, rate 0.3, clip 1 and cap 2.
+    """
+
+    rate: Rate = eqx.field(static=True)
+    clip: float = eqx.field(static=True, default=math.inf)
+    cap: float = eqx.field(static=True, default=math.inf)
+
+    def __check_init__(self):
+        if not callable(self.rate):
+            checks.positive("DualAscent", "rate", self.rate)
+        for name, value in (("clip", self.clip), ("cap", self.cap)):
+            if not value > 0:
+                raise ValueError(f"DualAscent: `{name}` must be positive, got {value!r}.")
+
+    def init(self, multipliers):
+        return jnp.asarray(0, jnp.int32)
+
+    def step(self, multipliers, state, violations):
+        step = _rate(self.rate, state) * jnp.minimum(violations, self.clip)
+        return jnp.minimum(multipliers + step, self.cap), state + 1
+
+
+class NuPI(AbstractDual):
+    """A PI controller on the multipliers (Sohrabi et al. 2024), which damps overshoot:
+
+        ξ_t = ν ξ_{t−1} + (1 − ν) e_t,   λ ← [λ + η (k_i e_t + k_p (ξ_t − ξ_{t−1}))]₊,   ξ_{−1} = e_0.
+
+    k_p = 0 is plain ascent. Good values: k_p between 1 and 20, ν between 0 and 0.9.
+    """
+
+    rate: Rate = eqx.field(static=True)
+    kp: float = eqx.field(static=True, default=5.0)
+    ki: float = eqx.field(static=True, default=1.0)
+    nu: float = eqx.field(static=True, default=0.9)
+
+    def __check_init__(self):
+        if not callable(self.rate):
+            checks.positive("NuPI", "rate", self.rate)
+        if not 0 <= self.nu < 1:
+            raise ValueError(f"NuPI: `nu` must be in [0, 1), got {self.nu}.")
+        for name, value in (("kp", self.kp), ("ki", self.ki)):
+            if checks.number("NuPI", name, value) < 0:
+                raise ValueError(f"NuPI: `{name}` must not be negative, got {value}.")
+
+    def init(self, multipliers):
+        return jnp.asarray(0, jnp.int32), jnp.zeros_like(multipliers)
+
+    def step(self, multipliers, state, violations):
+        count, smooth = state
+        smooth = jnp.where(count == 0, violations, smooth)
+        new = self.nu * smooth + (1 - self.nu) * violations
+        change = self.ki * violations + self.kp * (new - smooth)
+        return multipliers + _rate(self.rate, count) * change, (count + 1, new)
+
+
+class AugmentedLagrangian(AbstractDual):
+    """The method of multipliers:  the primal sees  1/(2c) ([λ + c (value − ε)]₊² − λ²),  and  λ ← [λ + η (value − ε)]₊.
+
+    The penalty makes the Lagrangian convex around a solution without biasing it. η = c (the default, `rate=None`) is
+    right when the primal is solved exactly between dual steps; use a small `rate` with one primal step each.
+    """
+
+    penalty: float = eqx.field(static=True)
+    rate: Rate | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        checks.positive("AugmentedLagrangian", "penalty", self.penalty)
+        if self.rate is not None and not callable(self.rate):
+            checks.positive("AugmentedLagrangian", "rate", self.rate)
+
+    def init(self, multipliers):
+        return jnp.asarray(0, jnp.int32)
+
+    def step(self, multipliers, state, violations):
+        rate = self.penalty if self.rate is None else _rate(self.rate, state)
+        return multipliers + rate * violations, state + 1
+
+    def price(self, multipliers, state, violations):
+        return jax.nn.relu(multipliers + self.penalty * violations)
+
+
+class OptaxDual(AbstractDual):
+    """Any optax transformation, fed with the ascent direction: what `dual=optax.adam(1e-4)` means."""
+
+    optimiser: optax.GradientTransformation
+
+    def init(self, multipliers):
+        return self.optimiser.init(multipliers)
+
+    def step(self, multipliers, state, violations) -> tuple[Any, Any]:
+        updates, state = self.optimiser.update(-violations, state, multipliers)
+        return optax.apply_updates(multipliers, updates), state
+
+
+Duals = dict[str, AbstractDual]
+
+
+def as_duals(owner: str, dual: Any) -> AbstractDual | Duals:
+    """A dual, or a dict of them by constraint; an optax transformation becomes one."""
+    if isinstance(dual, Mapping):
+        return {str(name): as_duals(owner, one) for name, one in dual.items()}  # pyright: ignore[reportReturnType]
+    if isinstance(dual, AbstractDual):
+        return dual
+    if isinstance(dual, optax.GradientTransformation):
+        return OptaxDual(dual)
+    raise ValueError(
+        f"{owner}: `dual` must be DualAscent(rate), NuPI(rate), AugmentedLagrangian(penalty), an optax "
+        f"transformation, or a dict of these by constraint, got {dual!r}."
+    )
+
+
+def for_constraints(owner: str, dual: AbstractDual | Duals, constraints: tuple[str, ...]) -> Duals:
+    """One dual for each constraint."""
+    if isinstance(dual, AbstractDual):
+        return dict.fromkeys(constraints, dual)
+    for name in constraints:
+        if name not in dual:
+            raise ValueError(f"{owner}: `dual` has no entry for constraint `{name}`, only {checks.listed(dual)}.")
+    for name in dual:
+        if name not in constraints:
+            raise ValueError(
+                f"{owner}: `dual` names `{name}`; the constraints are {checks.listed(constraints)}."
+                + checks.nearest(name, constraints)
+            )
+    return {name: dual[name] for name in constraints}
+
+
+def init(duals: Duals, multipliers: Multipliers) -> dict[str, PyTree]:
+    return {name: duals[name].init(multipliers[name]) for name in duals}
+
+
+def step(
+    duals: Duals,
+    multipliers: Multipliers,
+    state: dict[str, PyTree],
+    violations: Multipliers,
+    units: Multipliers,
+    seen: Mapping[str, Bool[Array, "..."]],
+) -> tuple[Multipliers, dict[str, PyTree]]:
+    """All multipliers one step up, projected onto λ ≥ 0. A dual sees violations in `units`, so that one rate fits all
+    residuals; multipliers, which divide by them, stay in the user's units outside. Entries that were not `seen` stay
+    as they are, and so does what the dual remembers of them."""
+    new, states = {}, {}
+    for name, dual in duals.items():
+        unit, known = units[name], seen[name]
+        raw, after = dual.step(unit * multipliers[name], state[name], violations[name] / unit)
+        keep = lambda a, b, known=known: jnp.where(known, a, b) if jnp.shape(a) == known.shape else a
+        new[name] = keep(jax.nn.relu(raw) / unit, multipliers[name])
+        states[name] = jax.tree.map(keep, after, state[name])
+    return new, states
+
+
+def prices(
+    duals: Duals, multipliers: Multipliers, state: dict[str, PyTree], violations: Multipliers, units: Multipliers
+) -> Multipliers:
+    scaled = lambda name: (units[name] * multipliers[name], state[name], violations[name] / units[name])
+    return {name: duals[name].price(*scaled(name)) / units[name] for name in duals}

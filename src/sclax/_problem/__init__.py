@@ -1,0 +1,16 @@
+from . import samples as samples
+from .measures import Sum as Sum
+from .measures import average as average
+from .measures import each as each
+from .measures import worst_case as worst_case
+from .operator import OperatorProblem as OperatorProblem
+from .pointwise import Problem as Problem
+from .problem import Evaluation as Evaluation
+from .problem import Multipliers as Multipliers
+from .problem import Recipe as Recipe
+from .problem import TermValues as TermValues
+from .samples import Samples as Samples
+from .samples import predictions as predictions
+from .samples import relative_errors as relative_errors
+from .term import Term as Term
+from .truth import Solved as Solved

@@ -1,0 +1,10 @@
+from .history import Records as Records
+from .history import Summary as Summary
+from .history import Tempered as Tempered
+from .history import largest as largest
+from .operator_solution import OperatorSolution as OperatorSolution
+from .report import Report as Report
+from .solution import RESULTS as RESULTS
+from .solution import Solution as Solution
+from .solution import result_name as result_name
+from .storage import load_solution as load_solution

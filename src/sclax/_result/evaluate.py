@@ -1,0 +1,206 @@
+"""Values, errors and residuals on grids and over the parameters of a family, in blocks of bounded memory."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float
+from rich.console import Console
+from rich.progress import Progress
+
+from .._base import Model, Points, checks
+from .._laws import outputs
+from .._places import TIME, Discretised
+from .._problem import Problem, Solved, Term
+
+BLOCK = 16_384  # points evaluated at once, which bounds memory
+
+
+@eqx.filter_jit
+def _values(model: Model, points: Points, unknowns: int) -> Float[Array, "n m"]:
+    return jax.lax.map(lambda z: outputs(model, z, unknowns), points, batch_size=BLOCK)
+
+
+def values(problem: Problem, model: Model, points: Points) -> Float[Array, "n m"]:
+    """The network at many points, in blocks of bounded memory."""
+    return _values(model, points, len(problem.unknowns))
+
+
+def default_axes(problem: Problem) -> dict[str, np.ndarray]:
+    """The test grid: 256 points along each coordinate of space (64 in 3-D), 100 in time, 100 or 20² of a family."""
+    domain = problem.domain
+    family = 100 if len(domain.parameters) == 1 else 20
+    along = 256 if len(domain.space) <= 2 else 64
+    axes = {}
+    for name, low, high in zip(domain.names, domain.lower, domain.upper, strict=True):
+        count = family if name in domain.parameters else 100 if name == TIME else along
+        axes[name] = np.linspace(low, high, count, endpoint=name not in domain.periodic)
+    return axes
+
+
+def relative_l2(problem: Problem, model: Model, reference: Any = None) -> float | None:
+    """‖u − reference‖ / ‖reference‖ over the reference's grid, unknowns stacked; for families the mean over parameters.
+
+    Without a reference there is no error to give: None.
+    """
+    errors = error_map(problem, model, reference)
+    return None if errors is None else float(errors.mean())
+
+
+def error_map(
+    problem: Problem,
+    model: Model,
+    reference: Any = None,
+    axes: Mapping[str, np.ndarray] | None = None,
+    progress: bool = False,
+) -> xr.DataArray | None:
+    """The relative L2 error at each parameter of a family's grid; a single number without a family.
+
+    `axes` are the values of parameters, where they are not those of the test grid. One parameter is evaluated at a
+    time, so memory does not grow with their number.
+    """
+    reference = problem.reference if reference is None else reference
+    if reference is None:
+        return None
+    if not callable(reference) and not isinstance(reference, Solved | xr.Dataset | xr.DataArray):
+        raise ValueError(f"error: `reference` must be a function or an xarray Dataset, got {type(reference).__name__}.")
+    family = _family(problem, axes or {})
+    if isinstance(reference, xr.Dataset | xr.DataArray):
+        for name in [name for name in family if name in reference.coords]:
+            known = np.atleast_1d(reference.coords[name])
+            wanted = (axes or {}).get(name, known)  # of which the reference has the nearest
+            family[name] = known[np.abs(known[:, None] - wanted).argmin(axis=0)]
+    bare = problem.bare()
+
+    def error(values: tuple[float, ...]) -> float:
+        truth = problem.truth(reference, **dict(zip(family, values, strict=True)))
+        inner = [name for name in problem.domain.names if name not in family]
+        axes = default_axes(problem) if truth is None else _axes_of(problem, truth, inner)
+        grid = tuple(jnp.asarray(axes[name]) for name in inner)
+        if truth is None:
+            wrong, size = _squares(bare, model, grid, jnp.asarray(values), reference)
+            return float(jnp.sqrt(wrong / size))
+        found = np.asarray(_on_grid(bare, model, grid, jnp.asarray(values)), float)
+        true = np.stack([truth[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
+        return float(np.linalg.norm(found - true) / np.linalg.norm(true))
+
+    errors = _over(family, error, "error", progress)
+    return xr.DataArray(errors, coords=family, dims=tuple(family), name="relative_l2")
+
+
+def residual_map(
+    problem: Problem,
+    model: Model,
+    name: str | None = None,
+    axes: Mapping[str, np.ndarray] | None = None,
+    progress: bool = False,
+) -> xr.Dataset:
+    """The size of a law's residual at each parameter of a family's grid, root mean square (`rms`) and largest
+    (`largest`), on 4096 even points of the other coordinates. It needs no reference."""
+    names = problem.domain.names
+    terms = [whole(problem, term) for term in problem.terms]
+    laws = {t.name: t for t in terms if t.law.place.chart.names == names}
+    if not laws or not problem.domain.parameters:
+        raise ValueError("residual_map: a family is needed, parameters={...: (low, high)}, and a law on its interior.")
+    if name is not None and name not in laws:
+        raise ValueError(f"residual_map: no law `{name}` on the interior; there are {checks.listed(laws)}.")
+    term = laws[name] if name is not None else next(iter(laws.values()))
+    family, bare = _family(problem, axes or {}), problem.bare()
+    points = problem.domain.select(n for n in names if n not in family).sobol(4096)
+
+    def sizes(values: tuple[float, ...]) -> np.ndarray:
+        w = jnp.concatenate([points, jnp.broadcast_to(jnp.asarray(values), (len(points), len(values)))], axis=1)
+        r = residual_size(term, _losses(bare, model, term, w))
+        return np.asarray([jnp.sqrt(jnp.mean(r**2)), jnp.max(r)])
+
+    found = _over(family, sizes, "residual", progress)
+    dims = tuple(family)
+    return xr.Dataset({"rms": (dims, found[..., 0]), "largest": (dims, found[..., 1])}, coords=family)
+
+
+def whole(problem: Problem, term: Term) -> Term:
+    """The law over the whole range of the parameters, where it was trained at some of their values."""
+    place = term.law.place
+    if not isinstance(place, Discretised):
+        return term
+    return dataclasses.replace(term, law=dataclasses.replace(term.law, place=place.inner.within(problem.domain)))
+
+
+def _family(problem: Problem, axes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The values of each parameter of a family."""
+    default = default_axes(problem)
+    return {name: np.asarray(axes.get(name, default[name])) for name in problem.domain.parameters}
+
+
+def _over(family: Mapping[str, np.ndarray], function: Callable[..., Any], what: str, progress: bool) -> np.ndarray:
+    """A function at each combination of parameters, one after the other."""
+    shape = tuple(len(axis) for axis in family.values())
+    bar = Progress(console=Console(stderr=True), transient=True, disable=not progress)
+    with bar:
+        found = [
+            function(tuple(float(axis[i]) for axis, i in zip(family.values(), index, strict=True)))
+            for index in bar.track(list(np.ndindex(shape)), description=f"{what} over {', '.join(family)}")
+        ]
+    return np.reshape(np.asarray(found), shape + np.shape(found[0]))
+
+
+def _mesh(problem: Problem, axes: tuple[Array, ...], values: Float[Array, " p"]) -> Points:
+    """The points of a grid, at given values of the parameters, which are the last coordinates."""
+    columns = [column.ravel() for column in jnp.meshgrid(*axes, indexing="ij")]
+    return jnp.stack([*columns, *(jnp.full(columns[0].shape, v) for v in values)], axis=-1)
+
+
+@eqx.filter_jit
+def _on_grid(problem: Problem, model: Model, axes: tuple[Array, ...], values: Float[Array, " p"]):
+    return _values(model, _mesh(problem, axes, values), len(problem.unknowns))
+
+
+@eqx.filter_jit
+def _squares(problem: Problem, model: Model, axes: tuple[Array, ...], values: Float[Array, " p"], reference: Any):
+    """Σ |u − reference|² and Σ |reference|² over a grid."""
+    points = _mesh(problem, axes, values)
+    true = _reference(problem, tuple(points.T), reference)
+    return jnp.sum((_values(model, points, len(problem.unknowns)) - true) ** 2), jnp.sum(true**2)
+
+
+@eqx.filter_jit
+def _reference(problem: Problem, columns: tuple[Array, ...], reference: Callable[..., Any]) -> Float[Array, "n m"]:
+    by_name = dict(zip(problem.domain.names, columns, strict=True))
+    return jnp.stack(problem.reference_on(by_name, reference), axis=-1)
+
+
+def _axes_of(problem: Problem, truth: xr.Dataset, names: list[str]) -> dict[str, np.ndarray]:
+    for name in problem.unknowns:
+        if name not in truth:
+            raise ValueError(
+                f"error: the reference has no variable `{name}`, only {checks.listed(map(str, truth.data_vars))}."
+            )
+    for name in names:
+        if name not in truth.coords:
+            raise ValueError(
+                f"error: the reference has no coordinate `{name}`, only {checks.listed(map(str, truth.coords))}."
+            )
+    return {name: np.asarray(truth.coords[name]) for name in names}
+
+
+def residual_size(term: Term, losses: Any) -> Any:
+    """|r| from the loss of a law."""
+    return losses if term.law.power == 1 else losses**0.5
+
+
+def losses(problem: Problem, model: Model, term: Term, w: Points) -> Float[Array, " n"]:
+    """The loss of a law at many chart points, in blocks of bounded memory."""
+    return _losses(problem.bare(), model, term, w)
+
+
+@eqx.filter_jit
+def _losses(problem: Problem, model: Model, term: Term, w: Points) -> Float[Array, " n"]:
+    def loss(w):
+        return term.law.losses(term.law.rows(model, problem.parameters, w[None]))[0]
+
+    return jax.lax.map(loss, w, batch_size=max(BLOCK // term.law.inner, 1))

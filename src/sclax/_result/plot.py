@@ -1,0 +1,369 @@
+"""Figures that a scientist would put in a paper. Only modules of this name know matplotlib."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from matplotlib import colormaps
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+from .._base import Model, checks
+from .._places import TIME, Box
+from .._problem import OperatorProblem, Problem, Samples
+from . import evaluate
+
+INK, ACCENT, SECOND = "#1b2a41", "#c8553d", "#3b7ea1"
+COLOURS = (SECOND, ACCENT, "#588157", "#8d6a9f", "#d9a441", INK)
+STYLE = {"labelsize": 9, "width": 0.6, "length": 3}
+
+RAMP = colormaps["viridis_r"]
+
+
+class Cloud(NamedTuple):
+    """Points of ψ_α at one stage of training, with weights whose mean is 1."""
+
+    step: int
+    points: np.ndarray
+    weights: np.ndarray
+
+
+Path_ = str | os.PathLike[str] | None
+
+
+def subplots(columns: int, rows: int = 1, width: float = 3.1, height: float = 2.7) -> tuple[Figure, np.ndarray]:
+    # A Figure of its own, without pyplot: no window, no global state, and it still shows in notebooks.
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(rows, columns)).ravel()
+    for axis in axes:
+        axis.tick_params(**STYLE)
+        for side in ("top", "right"):
+            axis.spines[side].set_visible(False)
+    return figure, axes
+
+
+def finish(figure: Figure, path: Path_) -> Figure:
+    if path is not None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=180, facecolor="white")
+    return figure
+
+
+def label(name: str) -> str:
+    """A name as it is typeset: β for beta, a₁ for a1."""
+    greek = {"alpha", "beta", "gamma", "lambda", "mu", "nu", "omega", "phi", "psi", "rho", "sigma", "tau", "theta"}
+    stem = name.rstrip("0123456789")
+    if stem not in greek and len(stem) != 1:
+        return name
+    index = f"_{{{name[len(stem) :]}}}" if stem != name else ""
+    letter = f"\\{stem}" if stem in greek else stem
+    return f"${letter}{index}$"
+
+
+def _shown(problem: Problem) -> tuple[str, ...]:
+    """The one or two coordinates along which a figure runs: time across, space up."""
+    space = problem.domain.space
+    if TIME in problem.domain.names:
+        return (TIME, space[0]) if space else (TIME,)
+    return space[:2]
+
+
+def _slice(problem: Problem, at: Mapping[str, float]) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
+    domain = problem.domain
+    shown = _shown(problem)
+    for name in at:
+        if name not in domain.names or name in shown:
+            rest = [n for n in domain.names if n not in shown]
+            raise ValueError(
+                f"plot: `{name}` cannot be held; the coordinates beyond the axes are {checks.listed(rest)}."
+            )
+    axes = {}
+    for name, low, high in zip(domain.names, domain.lower, domain.upper, strict=True):
+        if name in shown:
+            axes[name] = np.linspace(low, high, 200)
+        else:
+            axes[name] = np.asarray([float(at.get(name, (low + high) / 2))])
+    return shown, axes
+
+
+def _image(figure: Figure, axis: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, title: str, **kwargs: Any) -> None:
+    mesh = axis.pcolormesh(x, y, z, shading="gouraud", rasterized=True, **kwargs)
+    beyond = float(np.max(z)) > kwargs.get("vmax", np.inf)
+    bar = figure.colorbar(mesh, ax=axis, pad=0.02, extend="max" if beyond else "neither")
+    bar.ax.tick_params(**STYLE)
+    bar.outline.set_linewidth(0.4)  # pyright: ignore[reportCallIssue]
+    axis.set_title(title, fontsize=10, color=INK)
+
+
+def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str, float] | None = None) -> Figure:
+    """For each unknown: the solution, its error where there is a reference; and the residuals of the interior."""
+    shown, axes = _slice(problem, at or {})
+    names = problem.domain.names
+    fixed = {name: float(axes[name][0]) for name in names if name not in shown}
+    family = {name: value for name, value in fixed.items() if name in problem.domain.parameters}
+    truth = problem.truth(problem.reference, **family)
+    if truth is not None:
+        # On the reference's own grid there is nothing to interpolate.
+        truth = truth.sel({name: value for name, value in fixed.items() if name in truth.coords}, method="nearest")
+        axes |= {name: np.atleast_1d(truth.coords[name]) for name in names if name in truth.coords}
+    mesh = np.meshgrid(*axes.values(), indexing="ij")
+    points = jnp.asarray(np.stack([m.ravel() for m in mesh], axis=-1))
+    size = mesh[0].shape
+    order = [names.index(name) for name in shown]
+
+    def field(flat: Any) -> np.ndarray:
+        """A flat array as an image: the first shown coordinate across, the second up."""
+        array = np.moveaxis(np.asarray(flat, float).reshape(size), order, range(len(order)))
+        return array.reshape(tuple(len(axes[name]) for name in shown)).T
+
+    found = evaluate.values(problem, model, points)
+    panels: list[tuple[str, np.ndarray, str]] = []
+    true = None
+    if callable(problem.reference):
+        true = problem.reference_on(dict(zip(names, points.T, strict=True)), problem.reference)
+    elif truth is not None:
+        true = [truth[u].transpose(*(n for n in names if n in shown)).values.ravel() for u in problem.unknowns]
+    for u, name in enumerate(problem.unknowns):
+        panels.append((f"{label(name)}", field(found[:, u]), "solution"))
+        if true is not None:
+            panels.append((f"error of {label(name)}", field(found[:, u]) - field(true[u]), "signed"))
+    for term in problem.terms:
+        if isinstance(term.law.place, Box) and term.law.place.names == names:
+            height = evaluate.residual_size(term, evaluate.losses(problem, model, term, points))
+            panels.append((f"|residual| of {term.name}", field(height), "size"))
+    # At most four side by side, which still fit a page.
+    columns = len(panels) if len(panels) <= 4 else -(-len(panels) // 2) if len(panels) <= 8 else 4
+    figure, plots = subplots(columns, -(-len(panels) // columns))
+    for spare in plots[len(panels) :]:
+        spare.set_visible(False)
+    if fixed:
+        text = ", ".join(f"{label(n)} = {axes[n][0]:.4g}" for n in fixed)
+        figure.suptitle(text, fontsize=10, color=INK)
+    for axis, (title, values, kind) in zip(plots, panels, strict=False):
+        axis.set_xlabel(label(shown[0]), fontsize=10)
+        if len(shown) == 1:
+            axis.plot(axes[shown[0]], values, color=SECOND, lw=1.4)
+            axis.set_title(title, fontsize=10, color=INK)
+            continue
+        axis.set_ylabel(label(shown[1]), fontsize=10)
+        limit = float(np.max(np.abs(values))) or 1.0
+        look: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
+        if kind == "size":
+            # A residual often peaks in one corner: on a scale up to there, all the rest would be black.
+            look = {"cmap": "magma", "vmin": 0.0, "vmax": float(np.quantile(values, 0.99)) or limit}
+        elif kind == "solution" and float(values.min()) >= 0:
+            look = {"cmap": "viridis"}
+        _image(figure, axis, axes[shown[0]], axes[shown[1]], values, title, **look)
+    return finish(figure, path)
+
+
+def history(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = None) -> Figure:
+    """Objective and constraint values with their tolerances, and multipliers, over the steps of training."""
+    figure, (left, right) = subplots(2, width=4.2, height=3.0)
+    steps = history["step"]
+    if np.any(history["objective"] > 0):
+        left.semilogy(steps, history["objective"], color=INK, lw=1.3, label="objective")
+    for i, (name, tolerance) in enumerate(problem.tolerances.items()):
+        colour = COLOURS[i % len(COLOURS)]
+        values, prices = history[f"values.{name}"], history[f"multipliers.{name}"]
+        if values.ndim > 1:  # one per sample: the worst, the median
+            left.semilogy(steps, np.nanmax(values, axis=1), color=colour, lw=1.3, label=f"{name}: worst")
+            left.semilogy(steps, np.nanmedian(values, axis=1), color=colour, lw=0.9, ls=":", label=f"{name}: median")
+            right.plot(steps, prices, color=colour, lw=0.4, alpha=0.4)
+        else:
+            left.semilogy(steps, values, color=colour, lw=1.3, label=name)
+            right.plot(steps, prices, color=colour, lw=1.3, label=name)
+        limit = float(np.max(np.asarray(tolerance)))
+        if limit > 0:
+            left.axhline(limit, color=colour, lw=0.8, ls="--")
+    left.set_title("losses (dashed: tolerances)", fontsize=10, color=INK)
+    right.set_title("multipliers", fontsize=10, color=INK)
+    for axis in (left, right):
+        axis.set_xlabel("step", fontsize=10)
+        if axis.get_legend_handles_labels()[0]:
+            axis.legend(frameon=False, fontsize=9)
+    return finish(figure, path)
+
+
+def _clouds(problem: Problem, history: Mapping[str, np.ndarray]) -> tuple[str, list[Cloud]] | None:
+    """The first worst case on the interior, and its points at up to four stages of training; None without one."""
+    names = problem.domain.names
+    for term in problem.terms:
+        if term.worst and term.law.place.chart.names == names and f"snapshot.{term.name}" in history:
+            steps = history["snapshot_step"]
+            points, weights = history[f"snapshot.{term.name}"], history[f"snapshot_weights.{term.name}"]
+            stages = np.unique(np.linspace(0, len(steps) - 1, min(4, len(steps))).round().astype(int))
+            return term.name, [Cloud(int(steps[i]), points[i], weights[i] / np.mean(weights[i])) for i in stages]
+    return None
+
+
+def samples(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = None) -> Figure | None:
+    """The points of ψ_α at up to four stages of training, of the first worst case on the interior; None without one.
+
+    A sampler that weighs its points instead of moving them shows its weights as areas.
+    """
+    found = _clouds(problem, history)
+    if found is None:
+        return None
+    name, clouds = found
+    shown = _shown(problem)
+    figure, plots = subplots(len(clouds), width=2.4, height=2.5)
+    for axis, cloud in zip(plots, clouds, strict=True):
+        columns = [cloud.points[:, problem.domain.names.index(each)] for each in shown]
+        if len(shown) == 1:
+            axis.hist(columns[0], bins=40, weights=cloud.weights, color=SECOND)
+        else:
+            axis.scatter(*columns, s=4 * cloud.weights, linewidths=0, color=ACCENT, alpha=0.6)
+            axis.set_ylabel(label(shown[1]), fontsize=10)
+            axis.set_ylim(*problem.domain.ends(shown[1]))
+        axis.set_xlim(*problem.domain.ends(shown[0]))
+        axis.set_xlabel(label(shown[0]), fontsize=10)
+        axis.set_title(f"step {cloud.step}", fontsize=10, color=INK)
+    weighed = "" if all(np.allclose(cloud.weights, 1.0) for cloud in clouds) else ", areas as their weights"
+    figure.suptitle(f"worst-case points of {name}{weighed}", fontsize=10, color=INK)
+    return finish(figure, path)
+
+
+def marginals(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = None) -> Figure | None:
+    """The density of ψ_α along each coordinate, at up to four stages of training; None without a worst case."""
+    found = _clouds(problem, history)
+    if found is None:
+        return None
+    name, clouds = found
+    names = problem.domain.names
+    figure, plots = subplots(len(names), width=2.6, height=2.6)
+    shades = [RAMP(0.15 + 0.75 * i / max(len(clouds) - 1, 1)) for i in range(len(clouds))]
+    for i, (axis, coordinate) in enumerate(zip(plots, names, strict=True)):
+        low, high = problem.domain.ends(coordinate)
+        # As many bins as the points can fill.
+        bins = np.linspace(low, high, int(np.clip(np.sqrt(len(clouds[0].points)) / 1.5, 8, 30)) + 1)
+        for shade, cloud in zip(shades, clouds, strict=True):
+            height, _ = np.histogram(cloud.points[:, i], bins, weights=cloud.weights, density=True)
+            axis.stairs(height * (high - low), bins, color=shade, lw=1.3, label=f"step {cloud.step}")
+        axis.axhline(1.0, color=INK, lw=0.6, ls=":")
+        axis.set_xlim(low, high)
+        axis.set_ylim(bottom=0)
+        axis.set_xlabel(label(coordinate), fontsize=10)
+    plots[0].set_ylabel("density over uniform", fontsize=10)
+    plots[-1].legend(frameon=False, fontsize=8)
+    figure.suptitle(f"marginals of the worst case of {name}", fontsize=10, color=INK)
+    return finish(figure, path)
+
+
+def family(errors: xr.DataArray | None, residuals: xr.Dataset, path: Path_ = None) -> Figure:
+    """Relative error, where it is known, and root mean square of the residual over one or two parameters."""
+    panels = [("rms residual", residuals["rms"])]
+    if errors is not None:
+        panels.insert(0, ("relative $L_2$ error", errors))
+    names = [str(name) for name in residuals["rms"].dims]
+    if len(names) > 2:
+        raise ValueError(f"plot_family: a figure shows one or two parameters, the family has {checks.listed(names)}.")
+    figure, plots = subplots(len(panels), width=3.6, height=2.9)
+    for axis, (title, values) in zip(plots, panels, strict=True):
+        axis.set_xlabel(label(names[0]), fontsize=10)
+        x = values.coords[names[0]].values
+        if len(names) == 1:
+            axis.semilogy(x, values.values, color=SECOND, lw=1.4)
+            axis.set_title(title, fontsize=10, color=INK)
+            continue
+        axis.set_ylabel(label(names[1]), fontsize=10)
+        error_image(figure, axis, values, title)
+    return finish(figure, path)
+
+
+def error_image(figure: Figure, axis: Any, values: xr.DataArray, title: str, **limits: float) -> None:
+    """An error over two parameters, coloured by its logarithm."""
+    x, y = (values.coords[name].values for name in values.dims)
+    floor = float(values.where(values > 0).min())
+    norm = LogNorm(limits.get("vmin", floor), limits.get("vmax", float(values.max())))
+    mesh = axis.pcolormesh(x, y, values.values.T, shading="nearest", rasterized=True, norm=norm, cmap="viridis")
+    bar = figure.colorbar(mesh, ax=axis, pad=0.02)
+    bar.ax.tick_params(**STYLE)
+    bar.outline.set_linewidth(0.4)  # pyright: ignore[reportCallIssue]
+    axis.set_title(f"{title}, mean {float(values.mean()):.2g}", fontsize=10, color=INK)
+
+
+def operator(problem: OperatorProblem, samples: Samples, sample: int, found: np.ndarray, path: Path_ = None) -> Figure:
+    """One sample of an operator: its input, its solution, what the network gives, and the difference. Of three
+    coordinates, the first frame is the input's and the last one is shown."""
+    values, truth = np.asarray(samples.inputs[sample, ..., 0]), np.asarray(samples.outputs[sample, ..., 0])
+    names, axes = problem.domain.names, problem.axes
+    given = names[len(names) - values.ndim :]
+    frame = truth.ndim > 2
+    if frame:
+        truth, found = truth[-1], found[-1]
+    shown, across = (names[-2:], axes[-2:]) if truth.ndim == 2 else (names, axes)
+    figure, plots = subplots(4, width=3.0)
+    figure.suptitle(f"sample {sample}" + (f", {label(names[0])} = {axes[0][-1]:.4g}" if frame else ""), fontsize=10)
+    limit = float(np.abs(truth).max()) or 1.0
+    panels = (("input", values), ("solution", truth), ("network", found), ("error", found - truth))
+    for axis, (title, field) in zip(plots, panels, strict=True):
+        where = given if title == "input" else shown
+        lines = axes[len(names) - values.ndim :] if title == "input" else across
+        if field.ndim == 0:
+            axis.set_title(f"{title}: {float(field):.4g}", fontsize=10, color=INK)
+            axis.set_axis_off()
+            continue
+        if field.ndim == 1:
+            axis.plot(lines[0], field, color=SECOND, lw=1.4)
+            axis.set_title(title, fontsize=10, color=INK)
+            axis.set_xlabel(label(where[0]), fontsize=10)
+            continue
+        top = float(np.abs(field).max()) or 1.0 if title in ("input", "error") else limit
+        # The first coordinate, time where there is one, runs across.
+        _image(figure, axis, lines[0], lines[1], field.T, title, cmap="RdBu_r", vmin=-top, vmax=top)
+        axis.set_xlabel(label(where[0]), fontsize=10)
+        axis.set_ylabel(label(where[1]), fontsize=10)
+    return finish(figure, path)
+
+
+def multipliers(
+    problem: OperatorProblem,
+    history: Mapping[str, np.ndarray],
+    prices: np.ndarray,
+    errors: Mapping[str, np.ndarray],
+    path: Path_ = None,
+) -> Figure:
+    """What the multipliers of samples tell: see `OperatorSolution.plot_multipliers`."""
+    figure, (size, growth, spread, boxes, easy, hard) = subplots(3, 2, width=3.3, height=2.7)
+    inputs = np.asarray(problem.train.inputs[..., 0])
+    magnitude = np.sqrt(np.mean(inputs.reshape(len(inputs), -1) ** 2, axis=1))
+    size.plot(magnitude, prices, ".", ms=4, mew=0, color=SECOND, alpha=0.7)
+    size.set_xlabel("root mean square of the input", fontsize=9)
+    size.set_ylabel("multiplier", fontsize=9)
+    rows = next(a for n, a in history.items() if n.startswith("multipliers.") and a.ndim == 2)
+    for low, high, alpha in ((0, 100, 0.15), (10, 90, 0.25), (25, 75, 0.35)):
+        band = np.percentile(rows, [low, high], axis=1)
+        growth.fill_between(history["step"], *band, color=SECOND, alpha=alpha, lw=0)
+    growth.plot(history["step"], np.median(rows, axis=1), color=INK, lw=1.2)
+    growth.set_xlabel("step", fontsize=9)
+    growth.set_title("multipliers over training", fontsize=10, color=INK)
+    spread.hist(prices, bins=30, color=SECOND)
+    spread.set_xlabel("multiplier", fontsize=9)
+    spread.set_ylabel("samples", fontsize=9)
+    boxes.boxplot(list(errors.values()), tick_labels=list(errors), flierprops={"ms": 3}, medianprops={"color": ACCENT})
+    boxes.set_yscale("log")
+    boxes.set_ylabel("relative $L_2$ error", fontsize=9)
+    if inputs.ndim == 1:  # numbers, of which the first panel shows all there is
+        easy.set_visible(False)
+        hard.set_visible(False)
+        return finish(figure, path)
+    order = np.argsort(prices)
+    names, axes = problem.domain.names[-(inputs.ndim - 1) :], problem.axes[-(inputs.ndim - 1) :]
+    # Of an input over a plane, the line through its middle.
+    middle = tuple(size // 2 for size in inputs.shape[2:])
+    fixed = ", ".join(f"{label(n)} = {a[k]:.2g}" for n, a, k in zip(names[1:], axes[1:], middle, strict=True))
+    for axis, chosen, title in (
+        (easy, order[:3], "smallest multipliers"),
+        (hard, order[::-1][:3], "largest multipliers"),
+    ):
+        for i, colour in zip(chosen, COLOURS, strict=False):
+            axis.plot(axes[0], inputs[(i, slice(None), *middle)], color=colour, lw=1.2, label=f"{i}: {prices[i]:.2g}")
+        axis.set_title(f"inputs with the {title}", fontsize=10, color=INK)
+        axis.set_xlabel(label(names[0]) + (f" at {fixed}" if fixed else ""), fontsize=9)
+        axis.legend(frameon=False, fontsize=8)
+    return finish(figure, path)

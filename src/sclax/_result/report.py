@@ -1,0 +1,284 @@
+"""Does every law hold, and where is it worst? Reads a problem, a model and its multipliers; never trains."""
+
+import dataclasses
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import Array, Float
+
+from .._base import Key, Model, Points, checks
+from .._places import Box, PointSet
+from .._problem import Problem, Term
+from . import evaluate
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """What an independent sample says about one law. `estimate` and `violation` are in the units of the tolerance.
+
+    For a family `least_reliable` is the part of the parameters' ranges where the mean square of the residual is
+    largest, and `excess` how many times the median part's it is.
+    """
+
+    name: str
+    kind: str
+    estimate: float
+    largest_residual: float
+    where: dict[str, float]
+    least_reliable: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
+    excess: float = 1.0
+    tolerance: float | None = None
+    violation: float | None = None
+    multiplier: float | None = None
+    verdict: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """The answer of `solution.check()`; `print` it. `holds` is True if no tolerance is violated."""
+
+    findings: tuple[Finding, ...]
+    points: int
+    notes: tuple[str, ...]
+    drawn: str = ""  # what was looked at, where it is no sample of points
+
+    @property
+    def holds(self) -> bool:
+        return all(np.isfinite(f.estimate) and (f.violation is None or f.violation <= 0) for f in self.findings)
+
+    @property
+    def sup_residual(self) -> dict[str, float]:
+        """max |r| for each law."""
+        return {f.name: f.largest_residual for f in self.findings}
+
+    def __getitem__(self, name: str) -> Finding:
+        for finding in self.findings:
+            if finding.name == name:
+                return finding
+        raise KeyError(f"no law `{name}`; there are {checks.listed(f.name for f in self.findings)}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"holds": self.holds, "points": self.points, **dataclasses.asdict(self)}
+
+    def __str__(self) -> str:
+        head = "Every constraint holds" if self.holds else "Some constraint is violated"
+        drawn = self.drawn or f"an independent sample of {self.points:,} points"
+        lines = [f"{head} on {drawn}.", ""]
+        columns = ("law", "measure", "tolerance", "estimate", "violation", "multiplier", "max |r|", "worst at")
+        rows: list[tuple[str, ...]] = [columns]
+        for f in self.findings:
+            place = ", ".join(f"{k}={v:.4g}" for k, v in f.where.items())
+            numbers = (f.tolerance, f.estimate, f.violation, f.multiplier, f.largest_residual)
+            rows.append((f.name, f.kind, *("–" if x is None else f"{x:.3g}" for x in numbers), place))
+        widths = [max(len(row[i]) for row in rows) for i in range(len(columns))]
+        lines += ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines.insert(3, "  ".join("─" * w for w in widths))
+        lines += ["", *(f"{f.name}: {f.verdict}" for f in self.findings)]
+        lines += [f"Note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def check(
+    problem: Problem,
+    model: Model,
+    multipliers: Mapping[str, Any],
+    *,
+    points: int = 1_000_000,
+    seed: int = 1,
+    unpriced: Collection[str] = (),
+    remarks: Mapping[str, str] | None = None,
+) -> Report:
+    """Draws `points` independent uniform points for each law and says whether and where it holds.
+
+    `unpriced` are the constraints whose multiplier is a fixed weight or sits at its cap, and prices nothing; `remarks`
+    by constraint are added to the verdicts.
+    """
+    points, problem = checks.count("check", "points", points), problem.bare()
+    key = jr.key(np.uint32(seed) ^ np.uint32(0x5C1A))  # not a key that training used
+    samples = [
+        _examine(problem, model, evaluate.whole(problem, t), points, jr.fold_in(key, i))
+        for i, t in enumerate(problem.terms)
+    ]
+    findings = []
+    for term, sample in zip(problem.terms, samples, strict=True):
+        estimate, tolerance = sample.estimate, None
+        if term.owner is not None:
+            family = [(t, s) for t, s in zip(problem.terms, samples, strict=True) if t.owner == term.owner]
+            estimate = sum(float(t.scale) * s.estimate for t, s in family)
+            limits = np.asarray(problem.tolerances[term.owner])
+            tolerance = limits[sample.sample] if term.separate else limits
+        violation = None if tolerance is None else float(estimate - tolerance)
+        multiplier = None
+        # Each sample of a constraint that is trained in batches pushes in a share of the steps only.
+        size = len(term.law.place.points) if isinstance(term.law.place, PointSet) else 1
+        share = min((getattr(term.chosen, "n", None) or size) / size, 1.0) if term.separate else 1.0
+        share *= any(t.owner is None for t in problem.terms)
+        if term.owner is not None:
+            entries = np.asarray(multipliers[term.owner])
+            multiplier = float(entries[sample.sample] if term.separate else entries)
+        finding = Finding(
+            name=term.name,
+            kind="each" if term.separate else "worst case" if term.worst else "average",
+            estimate=float(estimate),
+            largest_residual=sample.largest,
+            where=sample.where,
+            least_reliable=sample.least_reliable,
+            excess=sample.excess,
+            tolerance=None if tolerance is None else float(tolerance),
+            violation=violation,
+            multiplier=multiplier,
+        )
+        remark = (remarks or {}).get(term.owner or "", "")
+        verdict = f"{_verdict(finding, term.owner not in unpriced, share)} {remark} {_reliability(finding)}".strip()
+        findings.append(dataclasses.replace(finding, verdict=verdict))
+    return Report(tuple(findings), points, tuple(_notes(problem)))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sample:
+    estimate: float
+    largest: float
+    where: dict[str, float]
+    least_reliable: dict[str, tuple[float, float]]
+    excess: float
+    sample: int  # the worst sample, of a law on finitely many
+
+
+def _examine(problem: Problem, model: Model, term: Term, n: int, key: Key) -> _Sample:
+    finite = isinstance(term.law.place, PointSet)
+    w = term.law.place.grid(0) if finite else term.law.place.uniform(max(n // term.law.inner, 1), key)
+    losses = np.asarray(evaluate.losses(problem, model, term, w), float)
+    losses = np.where(np.isfinite(losses), losses, np.inf)  # NaN is no smaller than anything
+    best = int(np.argmax(losses))
+    if not np.isfinite(losses[best]):
+        estimate = np.inf
+    elif term.separate:
+        limit = np.broadcast_to(np.asarray(problem.tolerances[term.owner]), losses.shape)  # pyright: ignore
+        best = int(np.argmax(losses - limit))
+        estimate = losses[best]
+    elif term.worst:
+        density = np.maximum(losses - float(term.alpha) * losses.max(), 0.0)
+        estimate = float(np.sum(density * losses) / np.sum(density)) if density.sum() > 0 else 0.0
+    else:
+        estimate = losses.mean()
+    at, largest = w[best], losses[best]
+    if not finite and term.law.place.chart.dimension and np.isfinite(estimate):
+        starts = w[np.argsort(losses)[-16:]]
+        at, polished = (np.asarray(x) for x in _polish(problem, model, term, starts))
+        if polished.max() > largest:
+            largest, at = float(polished.max()), at[int(np.argmax(polished))]
+        else:
+            at = w[best]
+    where = term.law.place.where(at, problem.domain.names)
+    parts = _by_parameters(problem, term, np.asarray(w), losses)
+    return _Sample(float(estimate), float(evaluate.residual_size(term, largest)), where, *parts, best)
+
+
+def _by_parameters(
+    problem: Problem, term: Term, w: np.ndarray, losses: np.ndarray
+) -> tuple[dict[str, tuple[float, float]], float]:
+    """Where in a family's ranges the mean loss is largest, and by what factor against the median part; ten parts of one
+    range, five of each of several."""
+    chart = term.law.place.chart
+    names = [name for name in problem.domain.parameters if name in chart.names]
+    if not names or not np.all(np.isfinite(losses)):
+        return {}, 1.0
+    parts = 10 if len(names) == 1 else 5
+    shape = (parts,) * len(names)
+    edges = {name: np.linspace(*chart.ends(name), parts + 1) for name in names}
+    bins = [np.digitize(w[:, chart.names.index(name)], edges[name][1:-1]) for name in names]
+    flat = np.ravel_multi_index(tuple(bins), shape)
+    sums = np.bincount(flat, weights=losses, minlength=parts ** len(names))
+    means = sums / np.maximum(np.bincount(flat, minlength=parts ** len(names)), 1)
+    top = np.unravel_index(int(np.argmax(means)), shape)
+    where = {name: (float(edges[name][i]), float(edges[name][i + 1])) for name, i in zip(names, top, strict=True)}
+    middle = float(np.median(means))
+    return where, float(means.max()) / middle if middle > 0 else 1.0
+
+
+@eqx.filter_jit
+def _polish(problem: Problem, model: Model, term: Term, w: Points) -> tuple[Points, Float[Array, " n"]]:
+    """A few steps of projected ascent on the loss, with a step length that shrinks where it fails."""
+    chart = term.law.place.chart
+    lower, sides = jnp.asarray(chart.lower, w.dtype), jnp.asarray(chart.lengths, w.dtype)
+
+    def loss(w):
+        return term.law.losses(term.law.rows(model, problem.parameters, w[None]))[0]
+
+    def climb(carry, _):
+        w, best, length = carry
+        slope = jax.grad(loss)(w) * sides
+        slope = jnp.nan_to_num(slope / jnp.maximum(jnp.linalg.norm(slope), jnp.finfo(w.dtype).tiny))
+        trial = jnp.clip(w + length * sides * slope, lower, lower + sides)
+        value = loss(trial)
+        better = term.law.place.contains(trial) & (value > best)
+        return (jnp.where(better, trial, w), jnp.where(better, value, best), jnp.where(better, 1.5, 0.5) * length), None
+
+    def from_one(w):
+        (w, best, _), _ = jax.lax.scan(climb, (w, loss(w), jnp.asarray(0.01, w.dtype)), None, length=20)
+        return w, best
+
+    return jax.vmap(from_one)(w)
+
+
+def _verdict(f: Finding, priced: bool, share: float) -> str:
+    """A finding in words; `share` of its multiplier is the price, nothing of it where there is no objective."""
+    if not np.isfinite(f.estimate):
+        return "NOT A NUMBER: the residual is NaN or infinite at the point shown; look for a division by zero or a log."
+    if f.tolerance is None:
+        return f"part of the objective; its mean loss is {f.estimate:.3g}, at worst |r| = {f.largest_residual:.3g}."
+    violated = f.violation is not None and f.violation > 0
+    if f.multiplier is None or not priced:
+        price = f"Its multiplier, {f.multiplier or 0.0:.3g}, is a fixed weight or sits at its cap: it prices nothing."
+    elif violated and f.multiplier > 0:
+        # Only at an optimum that holds is a multiplier a price.
+        price = (
+            f"Its multiplier is {f.multiplier:.3g}, which says how hard training pushes; if it keeps growing while the "
+            "violation stays, the constraints may contradict each other."
+        )
+    elif f.multiplier > 0 and not share:
+        price = f"Its multiplier is {f.multiplier:.3g}: how hard it was to meet, beside the others."
+    elif f.multiplier > 0:
+        price = share * f.multiplier
+        price = f"Its price is {price:.3g}: a tolerance smaller by δ raises the objective by about {price:.3g} δ."
+    else:
+        price = "Its multiplier is 0: at this tolerance it costs the objective nothing."
+    if violated:
+        ratio = f"{f.estimate / f.tolerance:.3g} times its tolerance" if f.tolerance > 0 else "above its tolerance of 0"
+        return f"VIOLATED: {ratio}. Train longer, enlarge the network, or raise the tolerance. {price}"
+    if f.multiplier and priced and f.estimate > 0.5 * f.tolerance:
+        return f"holds, and the tolerance is what limits the accuracy: lower it for more. {price}"
+    return f"holds. {price}"
+
+
+def _reliability(f: Finding) -> str:
+    """Where in a family the surrogate is least reliable, in words."""
+    if not f.least_reliable or f.tolerance is None:
+        return ""
+    where = ", ".join(f"{name} in [{a:.3g}, {b:.3g}]" for name, (a, b) in f.least_reliable.items())
+    return (
+        f"Over the family it is least reliable for {where}: its mean square there is {f.excess:.3g} times the median."
+    )
+
+
+def _notes(problem: Problem) -> list[str]:
+    """Where the paper's theory does not cover the problem."""
+    dimension = len(problem.domain.space) or 1
+    notes = []
+    for term in problem.terms:
+        if term.worst and isinstance(term.law.place, Box) and term.law.order > 0:
+            limit = 4 * term.law.order - 1
+            if dimension > limit:
+                notes.append(
+                    f"{term.name} has order k' = {term.law.order} in d = {dimension} dimensions of space: the paper's "
+                    f"Proposition 3.1 (d ≤ 4k' − 1 = {limit}) does not promise that a small worst case is a weak "
+                    "solution."
+                )
+    return notes

@@ -1,0 +1,332 @@
+"""What a user holds afterwards: call it, put it on a grid, check it, plot it, save it."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array
+
+from .. import nn
+from .._base import FORMAT, Model, checks, precision, write_archive
+from .._methods import AbstractMethod
+from .._places import Face
+from .._problem import Problem
+from . import evaluate, plot, report
+from .history import Tempered, largest
+
+
+class RESULTS(eqx.Enumeration):  # pyright: ignore[reportGeneralTypeIssues]
+    """How training ended."""
+
+    converged = "Every constraint held and the objective was flat."
+    settled = "No further progress on a spare draw; the solution is the best state."
+    steps_done = "All steps were made."
+    time_up = "The time was up."
+    interrupted = "It was interrupted; the solution is what was learned so far."
+    nonfinite = (
+        "A loss became NaN or infinite; the solution is the last good state. Lower the learning rate, "
+        "or look for a division by zero in the residual."
+    )
+
+
+NAMES = ("converged", "settled", "steps_done", "time_up", "interrupted", "nonfinite")
+
+
+def result_name(result: Any) -> str:
+    """The short name of an outcome, as in the command's JSON."""
+    return next(name for name in NAMES if getattr(RESULTS, name) == result)
+
+
+class Solution:
+    """A trained network with the problem that it solves.
+
+    Attributes: `problem`, `model`, `method`, `multipliers` (by constraint; one per sample for `each`), `parameters`,
+    `history` (arrays by name, one row a record), `result` (a member of `RESULTS`), `seconds`, `steps`,
+    `operator_evaluations`, `seed`, `tempered` (the worst cases that could not be met and became averages, with step and
+    place), `unpriced` (the constraints whose multiplier is a fixed weight or sits at its cap, and is no price).
+
+    !!! example
+        `solution(x=1.0, t=0.5)`; `solution.grid(x=256, t=100)["u"].plot()`; `print(solution.check())`
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        model: Model,
+        method: AbstractMethod | None,
+        multipliers: Mapping[str, Any],
+        history: Mapping[str, Any],
+        result: Any,
+        seed: int,
+        tempered: Mapping[str, Tempered] | None = None,
+        unpriced: Iterable[str] = (),
+    ):
+        self.problem, self.model, self.method = problem, model, method
+        self.tempered = dict(tempered or {})
+        self.unpriced = tuple(unpriced)
+        self.multipliers = {name: _plain(value) for name, value in multipliers.items()}
+        self.history = dict(history)
+        self.result, self.seed = result, seed
+
+    # --- values ---
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The values of the fixed parameters."""
+        return {name: float(value) for name, value in self.problem.parameters.items()}
+
+    @property
+    def seconds(self) -> float:
+        return float(self.history["seconds"][-1]) if len(self.history["seconds"]) else 0.0
+
+    @property
+    def steps(self) -> int:
+        return int(self.history["step"][-1]) if len(self.history["step"]) else 0
+
+    @property
+    def operator_evaluations(self) -> int:
+        """Evaluations of differential operators in training, one per point and forward pass; samplers, warm-ups and
+        line searches included, the spare draw on which states are compared not."""
+        return int(self.history["evaluations"][-1]) if len(self.history["evaluations"]) else 0
+
+    def _points(self, owner: str, coordinates: Mapping[str, Any]) -> tuple[Array, tuple[int, ...]]:
+        names = self.problem.domain.names
+        for name in coordinates:
+            if name not in names:
+                hint = f" `{name}` is fixed at {self.parameters[name]}." if name in self.parameters else ""
+                raise ValueError(
+                    f"{owner}: unknown coordinate `{name}`; the solution takes {checks.listed(names)}.{hint}"
+                    + checks.nearest(name, names)
+                )
+        for name in names:
+            if name not in coordinates:
+                raise ValueError(f"{owner}: coordinate `{name}` is missing; the solution takes {checks.listed(names)}.")
+        try:
+            arrays = jnp.broadcast_arrays(*(jnp.asarray(coordinates[n], jnp.result_type(float)) for n in names))
+        except ValueError:
+            shapes = {n: np.shape(coordinates[n]) for n in names}
+            raise ValueError(f"{owner}: the coordinates do not broadcast, their shapes are {shapes}.") from None
+        return jnp.stack([a.ravel() for a in arrays], axis=-1), arrays[0].shape
+
+    def _values(self, coordinates: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        with precision.of(self.model):
+            points, shape = self._points("solution", coordinates)
+            found = np.asarray(evaluate.values(self.problem, self.model, points)).T.reshape(-1, *shape)
+        return dict(zip(self.problem.unknowns, found, strict=True))
+
+    def __call__(self, **coordinates: Any) -> Array | dict[str, Array]:
+        """The solution at named coordinates, which broadcast; a dict by name for several unknowns."""
+        found = {name: jnp.asarray(array) for name, array in self._values(coordinates).items()}
+        return found[self.problem.unknowns[0]] if len(found) == 1 else found
+
+    def grid(self, **coordinates: Any) -> xr.Dataset:
+        """The solution on a product grid, one variable for each unknown.
+
+        A coordinate is an array, a number of equally spaced points (an int), or a single value (a float); left out, it
+        has the points of the test grid.
+        """
+        axes = evaluate.default_axes(self.problem)
+        domain = self.problem.domain
+        for name, value in coordinates.items():
+            if name not in axes:
+                raise ValueError(
+                    f"grid: unknown coordinate `{name}`; the solution takes {checks.listed(domain.names)}."
+                    + checks.nearest(name, domain.names)
+                )
+            axes[name] = self._axis("grid", name, value)
+        mesh = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
+        return xr.Dataset({name: (tuple(axes), a) for name, a in self._values(mesh).items()}, coords=axes)
+
+    def _axis(self, owner: str, name: str, value: Any) -> np.ndarray:
+        """The values of a coordinate: given ones, or a number of equally spaced ones."""
+        if isinstance(value, int | np.integer) and not isinstance(value, bool):
+            return np.linspace(*self.problem.domain.ends(name), checks.count(owner, name, value))
+        return np.atleast_1d(checks.finite_array(owner, name, value))
+
+    def residual(self, name: str, **coordinates: Any) -> Array | tuple[Array, ...]:
+        """The residual of the law `name` at named coordinates; a tuple for a system.
+
+        Laws are named by their constraint, terms of the objective by their condition (`initial`, `periodic_x`, …).
+        """
+        terms = {term.name: term for term in self.problem.terms}
+        if name not in terms:
+            raise ValueError(
+                f"residual: no law `{name}`; there are {checks.listed(terms)}." + checks.nearest(name, terms)
+            )
+        law = terms[name].law
+        fixed = dict(law.place.fixed) if isinstance(law.place, Face) else {}
+        for coordinate, value in fixed.items():
+            if not np.allclose(coordinates.get(coordinate, value), value):
+                raise ValueError(f"residual: `{name}` lives at {coordinate} = {value}; leave `{coordinate}` out.")
+        chart = law.place.chart.names
+        if not set(chart) <= set(self.problem.domain.names):
+            raise ValueError(f"residual: `{name}` lives on several faces or on data; use check() for it.")
+        with precision.of(self.model):
+            points, shape = self._points("residual", {**coordinates, **fixed})
+            w = points[:, jnp.asarray([self.problem.domain.names.index(n) for n in chart], dtype=int)]
+            rows = np.asarray(eqx.filter_jit(law.rows)(self.model, self.problem.bare().parameters, w)).T
+        parts = [jnp.asarray(row.reshape(shape)) for row in rows]
+        return parts[0] if len(parts) == 1 else tuple(parts)
+
+    # --- verdicts ---
+
+    def check(self, points: int = 1_000_000, seed: int = 1) -> report.Report:
+        """Does every law hold, and where is it worst? On `points` independent points for each law."""
+        about = {
+            name: "Its worst case could not be met, worst near "
+            + ", ".join(f"{k} = {v:.3g}" for k, v in where.items())
+            + f": from step {step} on its average was trained, at a fixed small price."
+            for name, (step, where) in self.tempered.items()
+        }
+        with precision.of(self.model):
+            return report.check(
+                self.problem,
+                self.model,
+                self.multipliers,
+                points=points,
+                seed=seed,
+                unpriced=self.unpriced,
+                remarks=about,
+            )
+
+    def error(self, reference: Any = None) -> float | None:
+        """The relative L2 error against `reference` (default: the problem's); None where there is none."""
+        with precision.of(self.model):
+            return evaluate.relative_l2(self.problem, self.model, reference)
+
+    def error_map(self, reference: Any = None, progress: bool = True, **parameters: Any) -> xr.DataArray | None:
+        """The relative L2 error at each parameter of a family; None where there is no reference.
+
+        A parameter is an array of values or their number; left out, it has the values of the test grid (100, or 20 for
+        each of two). One is evaluated at a time, in bounded memory.
+
+        !!! example
+            `solution.error_map(beta=1000).max()`
+        """
+        axes = self._family_axes("error_map", parameters)
+        with precision.of(self.model):
+            return evaluate.error_map(self.problem, self.model, reference, axes, progress)
+
+    def residual_map(self, law: str | None = None, progress: bool = True, **parameters: Any) -> xr.Dataset:
+        """The residual's root mean square and largest size at each parameter of a family; it needs no reference.
+
+        `law` is a law of the interior, default the first; parameters as in `error_map`.
+
+        !!! example
+            `solution.residual_map(beta=1000)["rms"].plot()`
+        """
+        axes = self._family_axes("residual_map", parameters)
+        with precision.of(self.model):
+            return evaluate.residual_map(self.problem, self.model, law, axes, progress)
+
+    def _family_axes(self, owner: str, parameters: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        family = self.problem.domain.parameters
+        for name in parameters:
+            if name not in family:
+                raise ValueError(
+                    f"{owner}: `{name}` is no parameter of the family; it has {checks.listed(family) or 'none'}."
+                    + checks.nearest(name, family)
+                )
+        return {name: self._axis(owner, name, value) for name, value in parameters.items()}
+
+    @property
+    def objective(self) -> float:
+        """The objective in training, in the record of the state that was kept."""
+        return float(self.history["objective"][self._row]) if len(self.history["objective"]) else float("nan")
+
+    @property
+    def _row(self) -> int:
+        """The record of the state that was kept: the last one, or the best on a spare draw."""
+        kept = self.history.get("kept")
+        return -1 if kept is None else int(np.searchsorted(self.history["step"], kept[-1]))
+
+    @property
+    def violations(self) -> dict[str, float]:
+        """value − tolerance of each constraint in the record of the kept state, of the worst sample for `each`."""
+        found = {}
+        for name, tolerance in self.problem.tolerances.items():
+            rows = self.history[f"values.{name}"]
+            found[name] = largest(rows[self._row] - np.asarray(tolerance)) if len(rows) else float("nan")
+        return found
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every constraint held in training; not where a worst case had to become an average."""
+        return not self.tempered and all(violation <= 0 for violation in self.violations.values())
+
+    def plot(self, path: str | os.PathLike[str] | None = None, **coordinates: float) -> Any:
+        """A figure of the solution, the error where there is a reference, and the residual; saved to `path` if given.
+
+        Coordinates beyond two, and parameters of a family, are held at the values given here (default: the middle).
+        """
+        with precision.of(self.model):
+            return plot.solution(self.problem, self.model, path=path, at=coordinates)
+
+    def plot_history(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A figure of objective, violations and multipliers over training."""
+        return plot.history(self.problem, self.history, path=path)
+
+    def plot_family(self, path: str | os.PathLike[str] | None = None, progress: bool = True, **parameters: Any) -> Any:
+        """A figure of error (where there is a reference) and residual over the parameters of a family, one or two of
+        them; parameters as in `error_map`."""
+        errors = self.error_map(progress=progress, **parameters)
+        return plot.family(errors, self.residual_map(progress=progress, **parameters), path=path)
+
+    def plot_samples(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A figure of the worst-case points (ψ_α) at several stages of training."""
+        return plot.samples(self.problem, self.history, path=path)
+
+    def plot_marginals(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A figure of the density of ψ_α along each coordinate, parameters included, at several stages of training."""
+        return plot.marginals(self.problem, self.history, path=path)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name} {v:+.2g}" for name, v in self.violations.items())
+        return (
+            f"Solution({', '.join(self.problem.unknowns)} of {', '.join(self.problem.domain.names)}; "
+            f"{result_name(self.result)} after {self.steps} steps, {self.seconds:.1f} s; "
+            f"objective {self.objective:.3g}; violations: {values or 'none'})"
+        )
+
+    # --- files ---
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes weights, multipliers and history to one file, atomically and without code; read it with `load`."""
+        arrays: dict[str, np.ndarray] = {}
+        try:
+            description = nn.describe(self.model, arrays)
+        except ValueError:
+            # A model of the user's own: its weights by position; `load` needs the model to pour them into.
+            arrays.clear()
+            leaves = jax.tree.leaves(eqx.filter(self.model, eqx.is_array))
+            arrays.update({f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)})
+            description = {"leaves": len(leaves)}
+        for name, value in self.multipliers.items():
+            arrays[f"multipliers/{name}"] = np.asarray(value)
+        for name, value in self.history.items():
+            if isinstance(value, np.ndarray):
+                arrays[f"history/{name}"] = value
+        recipe = self.problem.recipe
+        about = {
+            "format": FORMAT,
+            "unknowns": list(self.problem.unknowns),
+            "coordinates": list(self.problem.domain.names),
+            "recipe": None if recipe is None else {"name": recipe.name, "arguments": dict(recipe.arguments)},
+            "model": description,
+            "result": result_name(self.result),
+            "seed": self.seed,
+            "unpriced": list(self.unpriced),
+            "tempered": {name: tempered._asdict() for name, tempered in self.tempered.items()},
+        }
+        write_archive(Path(path), about, arrays)
+
+
+def _plain(value: Any) -> Any:
+    array = np.asarray(value)
+    return float(array) if array.ndim == 0 else array

@@ -1,0 +1,1 @@
+from .door import solve as solve
