@@ -11,6 +11,7 @@ import pytest
 import sclax as scl
 from sclax._methods import gram as _gram
 from sclax._methods.gauss_newton import LEAST, STEADY
+from sclax._result import Tempered
 
 from . import small
 
@@ -180,7 +181,8 @@ def test_laws_that_cannot_hold_are_damped_more(x64):
     posed = scl.Problem(
         small.unit(), constraints={"law": scl.worst_case(lambda u: u - 2, sampler=scl.ImportanceWeights(8)) <= 0.0}
     )
-    for problem, factor in ((posed, LEAST), (posed.tempered("law"), STEADY)):
+    averaged = scl.Stage(averaged=(("law", Tempered(0, {})),))
+    for problem, factor in ((posed, LEAST), (averaged.pose(posed), STEADY)):
         after, state, _, _ = stepped(problem, small.value(0.5), prices={"law": jnp.asarray(1.0)})
         assert float(after.value) == pytest.approx(2.0 - 1.5 * factor / (1 + factor))
         assert float(state.factor) == pytest.approx(factor)

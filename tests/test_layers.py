@@ -29,8 +29,8 @@ TABLE = (
     {"_result": "evaluate history operator_solution plot report solution storage"},
     {"_run": "checkpoint controller door progress source"},
     {
-        "zoo": """_allen_cahn _burgers _closed _convection _diffusion_sorption _eikonal _helmholtz _kdv _lid_driven_cavity
-            _navier_stokes _operators _reaction_diffusion _registry _rows _settings""",
+        "zoo": """_allen_cahn _burgers _closed _convection _diffusion_sorption _eikonal _helmholtz _kdv
+            _lid_driven_cavity _navier_stokes _operators _reaction_diffusion _registry _rows _settings""",
     },
     {"cli": ""},
 )

@@ -1,5 +1,6 @@
 """What a user holds afterwards: values, grids, residuals, checks, files."""
 
+import dataclasses
 import json
 import pickle
 import zipfile
@@ -12,7 +13,6 @@ import pytest
 import xarray as xr
 
 import sclax as scl
-from sclax._result import Solution
 
 from . import small
 
@@ -33,9 +33,8 @@ def held(problem, function, multipliers=None, method=METHOD):
     """A solution with a given network, without training."""
     problem = problem.completed()
     multipliers = multipliers or {name: jnp.zeros_like(t) for name, t in problem.tolerances.items()}
-    history = {k: np.zeros((0,)) for k in ("step", "seconds", "evaluations", "objective")}
-    history |= {f"values.{name}": np.zeros((0,)) for name in problem.constraints}
-    return Solution(problem, Exact(function), method, multipliers, history, scl.RESULTS.steps_done, 0)
+    history = scl.History.of(problem.constraints)
+    return scl.Solution(problem, Exact(function), method, multipliers, history, scl.RESULTS.steps_done, 0)
 
 
 def convection(beta=2.0):
@@ -109,7 +108,7 @@ def test_error_of_a_family_is_the_mean_over_its_parameters():
     """An error that grows with β: relative L2 is β/100 at each, and its mean over [1, 3] 0.02."""
     solution = held(convection(beta=(1.0, 3.0)), lambda z: ((1 + z[2] / 100) * jnp.sin(z[0] - z[2] * z[1]))[None])
     assert solution.error() == pytest.approx(0.02, rel=1e-3)
-    errors = scl._result.evaluate.error_map(solution.problem, solution.model)
+    errors = solution.error_map(progress=False)
     np.testing.assert_allclose(errors, errors["beta"] / 100, rtol=1e-3)
 
 
@@ -174,7 +173,7 @@ def test_check_says_what_multipliers_mean(tolerance, price, words):
     assert words in report["law"].verdict
     assert words in str(report)
     weighted = held(quadratic(tolerance), zero, {"law": jnp.asarray(price)}, scl.Penalty(optax.sgd(1.0)))
-    weighted.unpriced = ("law",)
+    weighted = dataclasses.replace(weighted, unpriced=("law",))
     assert "prices nothing" in weighted.check(points=2000)["law"].verdict
 
 

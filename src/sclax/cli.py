@@ -1,44 +1,31 @@
-"""The command: parses arguments and calls the library."""
+"""The command: parses arguments and calls the library.
 
-import importlib.metadata
-import inspect
+Whatever imports JAX is imported where it is used, so that `sclax --help` and `sclax list` answer at once.
+"""
+
 import json
-import platform
+import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-import xarray as xr
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import Progress
-from rich.table import Table
 
-from . import data, zoo
-from ._base import checks
-from ._problem import samples
-from ._result import RESULTS, OperatorSolution, Solution, result_name
-from ._run import solve
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ._result import AbstractSolution
 
 app = typer.Typer(
     help="Solves differential equations by science-constrained learning.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
-
-
 data_app = typer.Typer(help="Makes and shows data sets of solutions.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
-
-DATA_SETS = {
-    "burgers": data.burgers,
-    "navier_stokes": data.navier_stokes,
-    "diffusion_sorption": data.diffusion_sorption,
-}
 
 
 class Method(StrEnum):
@@ -49,8 +36,16 @@ class Method(StrEnum):
     paper = "paper"
 
 
+def _console(stderr: bool = False) -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=stderr)
+
+
 def _fail(message: str) -> typer.Exit:
-    Console(stderr=True).print(f"[red]sclax:[/red] {escape(message)}", highlight=False)
+    from rich.markup import escape
+
+    _console(stderr=True).print(f"[red]sclax:[/red] {escape(message)}", highlight=False)
     return typer.Exit(2)
 
 
@@ -86,79 +81,19 @@ def _values(pairs: list[str]) -> dict[str, tuple[float, ...]] | None:
     return found or None
 
 
-def versions() -> dict[str, str]:
-    """What ran: for records that can be compared later."""
-    packages = ("sclax", "jax", "equinox", "optax", "numpy")
-    return {"python": platform.python_version(), **{p: importlib.metadata.version(p) for p in packages}}
-
-
-def record(solution: Solution, points: int, errors: xr.DataArray | None = None) -> dict[str, Any]:
-    """A run in numbers, as the command's JSON has it. What does not exist or is not finite is null. `errors` is the map
-    of a family's errors, where it is at hand."""
-    report = solution.check(points=points)
-    errors = solution.error_map(progress=False) if errors is None else errors
-    return {
-        "relative_l2": None if errors is None else _number(float(errors.mean())),
-        **_spread(errors),
-        **(_of_samples(solution) if isinstance(solution, OperatorSolution) else {}),
-        "sup_residual": {name: _number(value) for name, value in report.sup_residual.items()},
-        "multipliers": {name: _plain(value) for name, value in solution.multipliers.items()},
-        "violations": {f.name: _number(f.violation) for f in report.findings if f.violation is not None},
-        "feasible": report.holds,
-        "objective": _number(solution.objective),
-        "seconds": round(solution.seconds, 3),
-        "steps": solution.steps,
-        "operator_evaluations": solution.operator_evaluations,
-        "result": result_name(solution.result),
-        "seed": solution.seed,
-    }
-
-
-def _spread(errors: xr.DataArray | None) -> dict[str, Any]:
-    """Median and worst error over the parameters of a family, and where the worst is."""
-    if errors is None or not errors.dims:
-        return {}
-    worst = errors.isel(errors.argmax(...))
-    return {
-        "relative_l2_median": _number(float(errors.median())),
-        "relative_l2_worst": _number(float(worst)),
-        "worst_parameters": {str(name): float(worst.coords[name]) for name in errors.dims},
-    }
-
-
-def _of_samples(solution: OperatorSolution) -> dict[str, Any]:
-    """The errors of an operator on each part of its data, of the last state, and of baselines without a network."""
-    problem = solution.problem
-    found: dict[str, Any] = {"relative_l2_last": solution.last_error}
-    for split in ("train", "validation", "test"):
-        if getattr(problem, split) is not None:
-            errors = solution.errors(split)
-            found[f"{split}_errors"] = {"mean": float(errors.mean()), "worst": float(errors.max())}
-    if problem.test is not None:
-        found["nearest_neighbour"] = float(samples.nearest_neighbour(problem.train, problem.test).mean())
-        between = samples.interpolation(problem.train, problem.test)
-        if between is not None:
-            found["interpolation"] = float(between.mean())
-    return found
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None or not np.isfinite(value) else float(value)
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else value
-
-
 @app.command("list")
 def list_problems() -> None:
     """Lists the problems that `sclax solve` knows."""
+    from rich.table import Table
+
+    from . import zoo
+
     table = Table(box=None, pad_edge=False)
     table.add_column("problem", style="bold")
     table.add_column("equation")
     for name, entry in {**zoo.ENTRIES, **zoo.OPERATORS}.items():
         table.add_row(name, entry.equation)
-    Console().print(table)
+    _console().print(table)
 
 
 @app.command("solve")
@@ -171,14 +106,26 @@ def solve_problem(
     ] = None,
     scale: Annotated[str | None, typer.Option(help="Of an operator: tiny (seconds), small (minutes) or paper.")] = None,
     steps: Annotated[int | None, typer.Option(help="Stop after so many steps.")] = None,
-    seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds of training.")] = None,
     seed: Annotated[int, typer.Option(help="Of the weights and all draws.")] = 0,
     seeds: Annotated[int | None, typer.Option(help="Train so many seeds at once.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run directory; default: a new one in runs/.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where the run in --out stopped.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Solves a problem and writes model, history, settings and figures to a run directory."""
+    """Solves a problem and writes model, history, settings and figures to a run directory.
+
+    Without --steps or --seconds it ends when the run has converged, after 5 minutes of training at the latest.
+    """
+    import inspect
+
+    from rich.markup import escape
+
+    from . import zoo
+    from ._base import checks, keep_compiled, replaced
+    from ._result import versions
+    from ._run import solve
+
     try:
         arguments = _settings(sets or [])
         entry = zoo.entry(name)
@@ -195,22 +142,20 @@ def solve_problem(
         values = _values(at or [])
         if values and method is not Method.pinn:
             raise ValueError(f"--at gives the grid of --method pinn; --method {method.value} ranges over the family.")
+        keep_compiled()
         row = zoo.ROWS[method.value](entry, **({"at": values} if values else {}), **arguments)
         if resume and out is None:
             raise ValueError("--resume needs --out DIR, the directory of the run to go on with.")
         directory = _directory(out, name, arguments, method, seed, resume)
-        if steps is None and seconds is None:
-            # The bare command shows something within a minute. By steps where it can: they do not depend on how long
-            # this machine takes to compile.
-            steps, seconds = (row.steps, None) if row.steps is not None else (400, 45.0)
-        console = Console(stderr=as_json)
+        console = _console(stderr=as_json)
         console.print(f"[bold]{name}[/bold]  {escape(entry.equation)}", highlight=False)
         found = solve(
             row.problem,
             row.model,
             row.method,
             seed=seed,
-            steps=steps,
+            # A row of the paper has its own number of steps; everything else ends by itself.
+            steps=row.steps if steps is None and seconds is None else steps,
             seconds=seconds,
             seeds=seeds,
             checkpoint=directory / "checkpoint",
@@ -220,12 +165,11 @@ def solve_problem(
     solutions = found if isinstance(found, list) else [found]
     solutions[0].save(directory / "solution.scl")
     try:
-        records = [record(s, 100_000) for s in solutions]
+        records = [solution.record() for solution in solutions]
     except ImportError as error:  # what was learned counts, with or without a reference to compare with
         console.print(f"no error is given: {error}", highlight=False, markup=False)
-        for solution in solutions:
-            solution.problem = solution.problem.without_reference()
-        records = [record(s, 100_000) for s in solutions]
+        solutions = [solution.without_reference() for solution in solutions]
+        records = [solution.record() for solution in solutions]
     best = solutions[0]
     about = {
         "problem": name,
@@ -237,11 +181,44 @@ def solve_problem(
     }
     if seeds is not None:
         about["per_seed"] = records
-    _write(directory, best, about)
+    with replaced(directory / "record.json") as temporary:
+        temporary.write_text(json.dumps(about, indent=1) + "\n")
+    _save_history(directory / "history.npz", best)
+    best.draw(directory)
     _summary(console, best, records, directory)
+    if not all(r["converged"] for r in records):
+        longer = 2 * best.seconds if best.result.name == "time_up" else None
+        again = _command(name, sets, method, at, scale, seed, seeds, directory, longer)
+        # The last line, so that nobody takes a run that was cut short for one that is done.
+        console.print(
+            f"[red]Not converged: {escape(best.result.value)} Go on with[/red] {escape(again)}", highlight=False
+        )
     if as_json:
         json.dump(about, sys.stdout)
         sys.stdout.write("\n")
+
+
+def _command(
+    name: str,
+    sets: list[str] | None,
+    method: Method,
+    at: list[str] | None,
+    scale: str | None,
+    seed: int,
+    seeds: int | None,
+    directory: Path,
+    longer: float | None,
+) -> str:
+    """The command that goes on with a run; `longer` seconds where its time was up."""
+    words = ["sclax", "solve", name]
+    words += [word for pair in sets or [] for word in ("--set", pair)]
+    words += [word for pair in at or [] for word in ("--at", pair)]
+    words += ["--method", method.value] if method is not Method.scl else []
+    words += ["--scale", scale] if scale is not None else []
+    words += ["--seed", str(seed)] if seed else []
+    words += ["--seeds", str(seeds)] if seeds is not None else []
+    words += ["--seconds", f"{max(longer, 60.0):.0f}"] if longer is not None else []
+    return shlex.join([*words, "--out", str(directory), "--resume"])
 
 
 def _directory(out: Path | None, name: str, arguments: dict[str, Any], method: Method, seed: int, resume: bool) -> Path:
@@ -254,7 +231,8 @@ def _directory(out: Path | None, name: str, arguments: dict[str, Any], method: M
                 f"--out {str(out)!r} is not empty: give a new directory, or --resume to go on with its run."
             )
         return out
-    text = lambda value: value if isinstance(value, str) else ":".join(f"{x:g}" for x in np.atleast_1d(value))
+    numbers = lambda value: value if isinstance(value, tuple) else (value,)
+    text = lambda value: value if isinstance(value, str) else ":".join(f"{x:g}" for x in numbers(value))
     parts = [name, *(f"{k}={text(v)}" for k, v in arguments.items()), method.value]
     stem = "-".join([*parts, f"seed{seed}"])
     directory, n = Path("runs") / stem, 1
@@ -264,21 +242,15 @@ def _directory(out: Path | None, name: str, arguments: dict[str, Any], method: M
     return directory
 
 
-def _write(directory: Path, solution: Solution, about: dict[str, Any]) -> None:
-    (directory / "record.json").write_text(json.dumps(about, indent=1) + "\n")
-    np.savez(directory / "history.npz", **solution.history)
-    solution.plot(directory / "solution.png")
-    solution.plot_history(directory / "history.png")
-    if isinstance(solution, OperatorSolution):
-        solution.plot_multipliers(directory / "multipliers.png")
-        return
-    solution.plot_samples(directory / "samples.png")
-    if 0 < len(solution.problem.domain.parameters) <= 2:
-        solution.plot_family(directory / "family.png")
-        solution.plot_marginals(directory / "marginals.png")
+def _save_history(path: Path, solution: "AbstractSolution") -> None:
+    import numpy as np
+
+    np.savez(path, **solution.history.flattened())  # pyright: ignore[reportArgumentType]
 
 
-def _summary(console: Console, best: Solution, records: list[dict[str, Any]], directory: Path) -> None:
+def _summary(console: "Console", best: "AbstractSolution", records: list[dict[str, Any]], directory: Path) -> None:
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, collapse_padding=True)  # which fits into 80 columns
     for column in ("seed", "relative L2", "objective", "constraint", "violation", "multiplier", "max |r|", "seconds"):
         table.add_column(column, justify="left" if column == "constraint" else "right")
@@ -310,7 +282,7 @@ def _summary(console: Console, best: Solution, records: list[dict[str, Any]], di
             parts += [f"last state {show(r['relative_l2_last'])}"]
             parts += [f"{k.replace('_', ' ')} {show(r[k])}" for k in ("nearest_neighbour", "interpolation") if k in r]
             console.print(f"seed {r['seed']}, mean errors: {', '.join(parts)}", highlight=False)
-    console.print(RESULTS[best.result], highlight=False, style="dim")
+    console.print(best.result.value, highlight=False, style="dim")
     console.print(
         f"written to {directory}: solution.scl, record.json, history.npz, and figures", highlight=False, markup=False
     )
@@ -325,16 +297,25 @@ def make_data(
     samples: Annotated[int | None, typer.Option(help="How many, if not the scale's.")] = None,
 ) -> None:
     """Makes a data set of initial conditions and solutions by a classical solver."""
-    console = Console(stderr=True)
+    from rich.progress import Progress
+
+    from . import data
+    from ._base import checks
+
+    console = _console(stderr=True)
+    known = {
+        "burgers": data.burgers,
+        "navier_stokes": data.navier_stokes,
+        "diffusion_sorption": data.diffusion_sorption,
+    }
     try:
-        if name not in DATA_SETS:
+        if name not in known:
             raise ValueError(
-                f"data: there is no data set `{name}`; there are {checks.listed(DATA_SETS)}."
-                + checks.nearest(name, DATA_SETS)
+                f"data: there is no data set `{name}`; there are {checks.listed(known)}." + checks.nearest(name, known)
             )
         with Progress(console=console, transient=True) as bar:
             task = bar.add_task(f"{name}, {scale}", total=None)
-            made = DATA_SETS[name](
+            made = known[name](
                 scale,
                 seed=seed,
                 samples=samples,
@@ -353,13 +334,15 @@ def show_data(
     samples: Annotated[int, typer.Option(help="How many to draw.")] = 3,
 ) -> None:
     """Says what is in a data set and draws some of its samples."""
+    from . import data
+
     try:
         shown = data.open_dataset(path)
         picture = path.with_suffix(".png") if out is None else out
         data.show(shown, picture, samples)
     except (ValueError, ImportError, OSError) as error:
         raise _fail(str(error)) from None
-    console = Console()
+    console = _console()
     console.print(_sizes(shown), highlight=False)
     for name, value in shown.attrs.items():
         console.print(f"  {name}: {value}", highlight=False, markup=False)

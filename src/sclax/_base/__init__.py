@@ -2,10 +2,11 @@ from . import checks as checks
 from . import precision as precision
 from .digests import digest as digest
 from .extras import require as require
-from .files import FORMAT as FORMAT
 from .files import read_archive as read_archive
 from .files import replaced as replaced
 from .files import write_archive as write_archive
+from .modules import changed as changed
+from .modules import remade as remade
 from .signatures import signature as signature
 from .typing import Density as Density
 from .typing import Key as Key

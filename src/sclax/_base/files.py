@@ -31,10 +31,14 @@ def replaced(path: Path) -> Iterator[Path]:
 FORMAT = 2
 
 
-def write_archive(path: Path, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """A zip of `about.json` and .npy arrays, written beside its place and moved there when it is whole."""
-    with replaced(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("about.json", json.dumps(about))
+def write_archive(
+    path: Path, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray], compress: bool = True
+) -> None:
+    """A zip of `about.json` and .npy arrays, with their checksums, written beside its place and moved there when it is
+    whole."""
+    kind = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    with replaced(path) as temporary, zipfile.ZipFile(temporary, "w", kind) as archive:
+        archive.writestr("about.json", json.dumps({"format": FORMAT, **about}))
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.save(buffer, array, allow_pickle=False)

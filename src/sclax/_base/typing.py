@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree, Shaped
+from jaxtyping import Array, Float, PRNGKeyArray
 
 Scalar: TypeAlias = Float[Array, ""]
 Point: TypeAlias = Float[Array, " d"]
@@ -12,19 +12,3 @@ Losses: TypeAlias = Float[Array, " n"]
 Key: TypeAlias = PRNGKeyArray
 Model: TypeAlias = Callable[..., Any]
 Density: TypeAlias = Callable[[Float[Array, "n d"]], Float[Array, " n"]]
-
-__all__ = [
-    "Array",
-    "Bool",
-    "Density",
-    "Float",
-    "Int",
-    "Key",
-    "Losses",
-    "Model",
-    "Point",
-    "Points",
-    "PyTree",
-    "Scalar",
-    "Shaped",
-]

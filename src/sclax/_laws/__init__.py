@@ -20,11 +20,14 @@ from .fields import named as named
 from .fields import outputs as outputs
 from .law import AbstractCondition as AbstractCondition
 from .law import AbstractResidual as AbstractResidual
+from .law import AbstractSampled as AbstractSampled
 from .law import Law as Law
+from .law import OnSamples as OnSamples
 from .law import combinations as combinations
 from .law import discretised as discretised
 from .law import sliced as sliced
-from .losses import Data as Data
+from .losses import AbstractLoss as AbstractLoss
 from .losses import MeanSquare as MeanSquare
 from .losses import RelativeL2 as RelativeL2
+from .observations import Data as Data
 from .observations import Observations as Observations

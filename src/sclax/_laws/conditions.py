@@ -23,7 +23,7 @@ from .fields import (
     named,
     outputs,
 )
-from .law import AbstractCondition, AbstractResidual, Law, unknown_index
+from .law import AbstractCondition, AbstractResidual, Law, OnSamples, unknown_index
 
 Value = NamedFunction | Constant
 
@@ -75,6 +75,9 @@ class Equation(AbstractCondition):
 
     def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
         return Operator(self.function, on=domain).bind(vocabulary, domain)
+
+    def on_samples(self, samples: OnSamples) -> Law:
+        return samples.law_of_equation(self.function)
 
 
 class Operator(AbstractCondition):
@@ -307,6 +310,10 @@ class Periodic(AbstractCondition):
         place = domain.face(**{self.coordinate: domain.lower[i]})
         residual = PeriodicResidual(function, i, float(domain.lengths[i]))
         return Law(residual, place, f"periodic_{self.coordinate}", order)
+
+    @property
+    def wraps(self) -> tuple[str, ...]:
+        return (self.coordinate,)
 
     def _agreeing(self, vocabulary: Vocabulary, i: int) -> tuple[Jet | NamedFunction | Constant, int]:
         """What agrees at both ends, and its order."""

@@ -2,8 +2,8 @@
 norm itself where `power` is 1)."""
 
 import abc
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 import equinox as eqx
 import jax
@@ -12,8 +12,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._base import Model, Scalar, checks
-from .._places import AbstractPlace, Box, Discretised, Pinned, PointSet
+from .._places import AbstractPlace, Box, Discretised, Pinned
 from .fields import Vocabulary
+from .losses import AbstractLoss
 
 Parameters = Mapping[str, Scalar]
 
@@ -52,12 +53,46 @@ class Law(eqx.Module):
         return jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1.0)), 0.0)
 
 
+class OnSamples(Protocol):
+    """What an operator's problem offers to conditions: the laws that make sense on the samples of a data set."""
+
+    def law_of_data(self, loss: AbstractLoss) -> Law: ...
+
+    def law_of_equation(self, function: Callable[..., Any]) -> Law: ...
+
+
 class AbstractCondition(eqx.Module):
-    """A residual as its user writes it, before it knows the problem."""
+    """A residual as its user writes it, before it knows the problem. One of your own defines `bind`.
+
+    !!! example
+        `examples/extend.py` has one in ten lines.
+    """
 
     @abc.abstractmethod
     def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
         """The condition on the places and with the names of a problem."""
+
+    @property
+    def wraps(self) -> tuple[str, ...]:
+        """The coordinates that the condition makes periodic."""
+        return ()
+
+    def on_samples(self, samples: OnSamples) -> Law:
+        """The condition on the outputs of an operator, where it makes sense there."""
+        raise ValueError(
+            "OperatorProblem: a measure is of Data(), or of an equation by argument name, got "
+            f"{type(self).__name__}: conditions hold in the data already."
+        )
+
+
+class AbstractSampled(AbstractCondition):
+    """A condition on samples, each of which `each` gives a multiplier of its own."""
+
+    loss: eqx.AbstractVar[AbstractLoss]
+
+    @abc.abstractmethod
+    def bind_each(self, vocabulary: Vocabulary, domain: Box, loss: AbstractLoss) -> Law:
+        """The condition with one point a sample and the sample's loss."""
 
 
 def unknown_index(owner: str, unknown: str | None, vocabulary: Vocabulary) -> int:
@@ -102,7 +137,7 @@ def _without(law: Law, domain: Box, over: tuple[str, ...], owner: str, argument:
                 f"{owner}: `{argument}` names `{name}`, which is no coordinate of the domain "
                 f"({checks.listed(domain.names)})." + checks.nearest(name, domain.names)
             )
-    if isinstance(law.place, PointSet):
+    if law.place.finite:
         raise ValueError(
             f"{owner}: `{argument}` cannot range over {checks.listed(over)}: {law.name} lives on given points; "
             "leave it out."

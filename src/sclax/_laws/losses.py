@@ -1,30 +1,48 @@
-"""The losses of samples, and the misfit of a data set's samples."""
+"""The losses of samples."""
+
+import abc
+from typing import ClassVar
 
 import equinox as eqx
-
-from .._places import Box
-from .fields import Vocabulary
-from .law import AbstractCondition, Law
+import numpy as np
 
 
-class MeanSquare(eqx.Module):
-    """The loss of a sample:  mean over its points of |u − data|²."""
+class AbstractLoss(eqx.Module):
+    """The loss of a sample, as a sum of squares of differences, each over a divisor (`power` 2), or its root (1)."""
+
+    power: ClassVar[int]
+
+    @abc.abstractmethod
+    def divisors(self, norms: np.ndarray, points: int) -> np.ndarray:
+        """The divisor of each sample's differences, from the norm of its data and its number of points."""
 
 
-class RelativeL2(eqx.Module):
-    """The loss of a sample:  ‖u − data‖ / ‖data‖ over its points, not squared; noise divides both."""
-
-
-class Data(AbstractCondition):
-    """The misfit of a sample of an `OperatorProblem`'s data set:  u(a_j) − u_j  on its grid.
-
-    `loss` is `MeanSquare()` or `RelativeL2()`.
+class MeanSquare(AbstractLoss):
+    """The loss of a sample:  mean over its points of |u − data|².
 
     !!! example
-        `each(Data(RelativeL2())) <= 1e-3`, or `average(Data(RelativeL2()))` for training on the average loss.
+        `each(Observations({"x": x}, u), loss=MeanSquare()) <= 1e-4`
     """
 
-    loss: MeanSquare | RelativeL2 = MeanSquare()
+    power: ClassVar[int] = 2
 
-    def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
-        raise ValueError("Data: only an OperatorProblem has a data set; measurements at points are Observations(...).")
+    def divisors(self, norms, points):
+        return np.full_like(norms, points**0.5)
+
+
+class RelativeL2(AbstractLoss):
+    """The loss of a sample:  ‖u − data‖ / ‖data‖ over its points, not squared; noise divides both.
+
+    !!! example
+        `each(Data(RelativeL2())) <= 1e-3`
+    """
+
+    power: ClassVar[int] = 1
+
+    def divisors(self, norms, points):
+        if not np.all(norms > 0):
+            raise ValueError(
+                f"RelativeL2: sample {int(np.argmin(norms))} is zero everywhere, so nothing is relative to it; use "
+                "MeanSquare()."
+            )
+        return norms

@@ -12,7 +12,8 @@ from jaxtyping import Array, Float
 from .._base import checks
 from .._places import Box, PointSet, columns
 from .fields import Vocabulary, outputs
-from .law import AbstractCondition, AbstractResidual, Law, unknown_index
+from .law import AbstractResidual, AbstractSampled, Law, OnSamples, unknown_index
+from .losses import AbstractLoss, MeanSquare
 
 
 class ObservationResidual(AbstractResidual):
@@ -31,7 +32,7 @@ class ObservationResidual(AbstractResidual):
         return (differences / self.divisors[sample]).ravel()
 
 
-class Observations(AbstractCondition):
+class Observations(AbstractSampled):
     """Scattered measurements:  u(points_j) = values_j.
 
     **Arguments:**
@@ -49,6 +50,7 @@ class Observations(AbstractCondition):
     points: Mapping[str, Any]
     values: Any
     noise: Any
+    loss: AbstractLoss
 
     def __init__(self, points: Any, values: Any = None, noise: Any = None):
         if hasattr(points, "to_dataframe"):  # xarray: every combination of its coordinates is one point
@@ -65,13 +67,12 @@ class Observations(AbstractCondition):
             raise ValueError(
                 f"Observations: `noise` is a standard deviation and must be positive, got {np.min(np.asarray(noise))}."
             )
-        self.points, self.values, self.noise = table, values, noise
+        self.points, self.values, self.noise, self.loss = table, values, noise, MeanSquare()
 
     def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
-        return self.law(vocabulary, domain, relative=False)
+        return self.bind_each(vocabulary, domain, self.loss)
 
-    def law(self, vocabulary: Vocabulary, domain: Box, relative: bool) -> Law:
-        """The law with mean-square samples, or with relative ones (each divided by the norm of its data)."""
+    def bind_each(self, vocabulary: Vocabulary, domain: Box, loss: AbstractLoss) -> Law:
         table = dict(self.points)
         values = self.values
         if values is None:
@@ -109,16 +110,35 @@ class Observations(AbstractCondition):
                 f"Observations: `noise` must be a number or have the values' shape {shape}, got {deviation.shape}."
             ) from None
         noise = noise.reshape(samples, m, 1).astype(data.dtype)
-        norm = jnp.linalg.norm(data / noise, axis=(1, 2), keepdims=True)
-        if relative and not bool(jnp.all(norm > 0)):
-            raise ValueError("RelativeL2: a sample is zero everywhere, so nothing is relative to it; use MeanSquare().")
-        divisors = jnp.broadcast_to(norm if relative else jnp.sqrt(float(m)), data.shape)
+        norms = np.asarray(jnp.linalg.norm(data / noise, axis=(1, 2)))
+        divisors = jnp.asarray(loss.divisors(norms, m), data.dtype)[:, None, None]
         residual = ObservationResidual(
             z.reshape(samples, m, domain.dimension),
             data,
-            divisors * noise,
+            jnp.broadcast_to(divisors * noise, data.shape),
             tuple(vocabulary.unknowns.index(name) for name in values),
             len(vocabulary.unknowns),
         )
         place = PointSet(z.reshape(samples, m, -1)[:, 0])
-        return Law(residual, place, "observations", 0, 1 if relative else 2)
+        return Law(residual, place, "observations", 0, loss.power)
+
+
+class Data(AbstractSampled):
+    """The misfit of a sample of an `OperatorProblem`'s data set:  u(a_j) − u_j  on its grid.
+
+    `loss` is `MeanSquare()` or `RelativeL2()`.
+
+    !!! example
+        `each(Data(RelativeL2())) <= 1e-3`, or `average(Data(RelativeL2()))` for training on the average loss.
+    """
+
+    loss: AbstractLoss = MeanSquare()
+
+    def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
+        raise ValueError("Data: only an OperatorProblem has a data set; measurements at points are Observations(...).")
+
+    def bind_each(self, vocabulary: Vocabulary, domain: Box, loss: AbstractLoss) -> Law:
+        return self.bind(vocabulary, domain)
+
+    def on_samples(self, samples: OnSamples) -> Law:
+        return samples.law_of_data(self.loss)

@@ -13,14 +13,18 @@ import optax
 from jaxtyping import Array, Bool, Float, PyTree
 
 from .._base import checks
-from .._problem import Multipliers
+from .._problem import ByConstraint
 
 Rate = float | Callable[[Any], Any]
 Entries = Float[Array, "..."]
 
 
 class AbstractDual(eqx.Module):
-    """Moves the multipliers of one constraint up its violations."""
+    """Moves the multipliers of one constraint up its violations. One of your own defines `init` and `step`.
+
+    !!! example
+        `examples/extend.py` has one in ten lines.
+    """
 
     @abc.abstractmethod
     def init(self, multipliers: Entries) -> PyTree:
@@ -33,6 +37,10 @@ class AbstractDual(eqx.Module):
     def price(self, multipliers: Entries, state: PyTree, violations: Entries) -> Entries:
         """The factor of the constraint's gradient in the primal step: the multiplier itself, unless a penalty adds."""
         return multipliers
+
+    def priced(self, multipliers: Entries) -> bool:
+        """Whether final multipliers are prices: not where a bound holds one back."""
+        return True
 
 
 def _rate(rate: Rate, count: Any) -> Any:
@@ -64,6 +72,9 @@ class DualAscent(AbstractDual):
     def step(self, multipliers, state, violations):
         step = _rate(self.rate, state) * jnp.minimum(violations, self.clip)
         return jnp.minimum(multipliers + step, self.cap), state + 1
+
+    def priced(self, multipliers):
+        return bool(jnp.max(multipliers) < 0.999 * self.cap)
 
 
 class NuPI(AbstractDual):
@@ -171,18 +182,18 @@ def for_constraints(owner: str, dual: AbstractDual | Duals, constraints: tuple[s
     return {name: dual[name] for name in constraints}
 
 
-def init(duals: Duals, multipliers: Multipliers) -> dict[str, PyTree]:
+def init(duals: Duals, multipliers: ByConstraint) -> dict[str, PyTree]:
     return {name: duals[name].init(multipliers[name]) for name in duals}
 
 
 def step(
     duals: Duals,
-    multipliers: Multipliers,
+    multipliers: ByConstraint,
     state: dict[str, PyTree],
-    violations: Multipliers,
-    units: Multipliers,
+    violations: ByConstraint,
+    units: ByConstraint,
     seen: Mapping[str, Bool[Array, "..."]],
-) -> tuple[Multipliers, dict[str, PyTree]]:
+) -> tuple[ByConstraint, dict[str, PyTree]]:
     """All multipliers one step up, projected onto λ ≥ 0. A dual sees violations in `units`, so that one rate fits all
     residuals; multipliers, which divide by them, stay in the user's units outside. Entries that were not `seen` stay
     as they are, and so does what the dual remembers of them."""
@@ -197,7 +208,7 @@ def step(
 
 
 def prices(
-    duals: Duals, multipliers: Multipliers, state: dict[str, PyTree], violations: Multipliers, units: Multipliers
-) -> Multipliers:
+    duals: Duals, multipliers: ByConstraint, state: dict[str, PyTree], violations: ByConstraint, units: ByConstraint
+) -> ByConstraint:
     scaled = lambda name: (units[name] * multipliers[name], state[name], violations[name] / units[name])
     return {name: duals[name].price(*scaled(name)) / units[name] for name in duals}

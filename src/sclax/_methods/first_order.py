@@ -1,6 +1,6 @@
 """Primal steps by gradients."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -9,8 +9,7 @@ import optax
 from jaxtyping import PyTree
 
 from .._base import Model
-from .._problem import Evaluation
-from .primal import AbstractPrimal, Count
+from .primal import AbstractPrimal, PlainStart, PrimalInfo
 
 
 class FirstOrder(AbstractPrimal):
@@ -18,10 +17,21 @@ class FirstOrder(AbstractPrimal):
 
     optimiser: optax.GradientTransformation
 
+    chunk: ClassVar[int] = 100
+    double: ClassVar[bool] = False
+    watched: ClassVar[bool] = False
+
+    @property
+    def start(self) -> PlainStart:
+        return PlainStart()
+
+    def prepare(self, problem, worst_case=None, average=None):
+        return problem.completed(worst_case, average)
+
     def init(self, model: Model) -> PyTree:
         return self.optimiser.init(eqx.filter(model, eqx.is_inexact_array))
 
-    def step(self, problem, model, state, points, scale, prices) -> tuple[Any, Any, Evaluation, Count]:
+    def step(self, problem, model, state, points, scale, prices, share=1.0) -> tuple[Any, Any, PrimalInfo]:
         weights, rest = eqx.partition(model, eqx.is_inexact_array)
 
         def lagrangian(weights):
@@ -32,9 +42,11 @@ class FirstOrder(AbstractPrimal):
                 total = total + jnp.vdot(price[name], value)
             return total, evaluation
 
-        gradient, evaluation = jax.grad(lagrangian, has_aux=True)(weights)
+        (total, evaluation), gradient = jax.value_and_grad(lagrangian, has_aux=True)(weights)
         updates, state = self.optimiser.update(gradient, state, weights)
-        return eqx.combine(optax.apply_updates(weights, updates), rest), state, evaluation, jnp.asarray(0, jnp.int32)
+        updates = jax.tree.map(lambda update: share * update, updates)
+        model = eqx.combine(optax.apply_updates(weights, updates), rest)
+        return model, state, PrimalInfo(evaluation, total, jnp.asarray(0, jnp.int32))
 
 
 def as_primal(owner: str, primal: Any) -> AbstractPrimal:

@@ -8,34 +8,25 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-import optax
 from jaxtyping import Array, Float
 
-from .._base import Key, Model, Points, Scalar, checks
-from .._laws import outputs
-from .._places import TIME, AbstractPlace, PointSet
-from .._problem import Multipliers, Problem, Term, TermValues
-from ..samplers import AbstractSampler, Fixed, Grid, ImportanceWeights, MetropolisHastings, Sobol, Uniform
+from .._base import Model, Points, Scalar, checks
+from .._problem import AbstractProblem, Term, TermValues
+from ..samplers import AbstractSampler, ImportanceWeights, Sobol, Uniform
 from . import gram
-from .first_order import FirstOrder
-from .primal import GENTLE, AbstractPrimal, Count
+from .primal import AbstractPrimal, Count, PrimalInfo
+from .warm_start import WarmStart
 
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)  # of a step, tried from the longest down
 LEAST, MOST = 0.01, 1e2  # bounds of the damping's factor; below, each step would overfit its own draw
 STEADY = 0.1  # the lower bound where a law cannot hold everywhere, and no step may trust its draw so much
-BEGIN, PACE, LEAST_PACE = 0.05, 1 / 300, 1 / 3000  # shares of time: the first one, and those that a step adds
-CALM = 0.01  # the loss, over the largest so far, at which training goes on in time
-PROBES = 256  # points that measure the size of a residual's gradient
 
 
 class Damping(NamedTuple):
-    """μ = factor · loss, the loss being that after the last step; and how far training has come in time."""
+    """μ = factor · loss, the loss being that after the last step."""
 
     factor: Scalar
     loss: Scalar
-    largest: Scalar  # loss so far
-    reach: Scalar  # the share of time on which training is, where the problem is marching
-    share: Scalar  # the part of its length that a step goes
 
 
 class GaussNewton(AbstractPrimal):
@@ -81,7 +72,11 @@ class GaussNewton(AbstractPrimal):
         checks.count("GaussNewton", "rows", self.rows, at_least=2)
         ImportanceWeights(guard=self.guard)  # which checks it
 
-    def samplers(self, problem: Problem) -> tuple[AbstractSampler, AbstractSampler]:
+    @property
+    def start(self) -> WarmStart:
+        return WarmStart(self.warm_up)
+
+    def samplers(self, problem: AbstractProblem) -> tuple[AbstractSampler, AbstractSampler]:
         """What worst cases and averages use where they leave it open."""
         dimension = problem.domain.dimension
         worst_case = ImportanceWeights(self.rows * dimension, Sobol(crowd=True), self.guard)
@@ -103,7 +98,7 @@ class GaussNewton(AbstractPrimal):
             problem = problem.resampled(
                 lambda t: _thinned(t, 1 / _width(problem, t), 0) if t.name in left_open else t.chosen
             )
-        most = _size(average, problem.domain)
+        most = average.count(problem.domain)
         problem = problem.resampled(lambda term: _batch(term, most, self.guard))
         rows = {term.name: _rows(problem, term) for term in problem.terms}
         limit = int(math.sqrt(self.memory / 32))  # the matrix, its factor, and room to make them, 8 bytes each
@@ -123,7 +118,7 @@ class GaussNewton(AbstractPrimal):
         )
         return self._fitting(problem.resampled(lambda term: _thinned(term, share, self.guard)), limit)
 
-    def _fitting(self, problem: Problem, limit: int) -> Problem:
+    def _fitting(self, problem: AbstractProblem, limit: int) -> AbstractProblem:
         rows = {term.name: _rows(problem, term) for term in problem.terms}
         if sum(rows.values()) > 1.1 * limit:
             largest = max(rows, key=lambda name: rows[name])
@@ -135,74 +130,9 @@ class GaussNewton(AbstractPrimal):
 
     def init(self, model: Model) -> Damping:
         dtype = jnp.result_type(float)
-        return Damping(*(jnp.asarray(value, dtype) for value in (LEAST, 1.0, 0.0, BEGIN, 1.0)))
+        return Damping(jnp.asarray(LEAST, dtype), jnp.asarray(1.0, dtype))
 
-    def placed(self, problem, state, points):
-        """Where the problem is marching, points at a time within reach; those of a union of faces stay."""
-
-        def place(term: Term, w: Points) -> Points:
-            if TIME not in term.law.place.chart.names or not _fresh(term.chosen):
-                return w
-            i = term.law.place.chart.names.index(TIME)
-            low, high = term.law.place.chart.ends(TIME)
-            start = jnp.where(term.march < 0, high, low)
-            return w.at[:, i].set(start + self.reach(problem, state) * (w[:, i] - start))
-
-        return tuple(place(term, w) for term, w in zip(problem.terms, points, strict=True))
-
-    def reach(self, problem, state):
-        return jnp.where(problem.terms[0].march == 0, 1.0, state.reach)
-
-    def slowed(self, state, share):
-        return state._replace(share=jnp.full_like(state.share, share))
-
-    def units(self, problem: Problem, model: Model, key: Key) -> Multipliers:
-        """The mean square of a residual at the start, or, where it is larger, of its gradient in the weights over that
-        of the objective's rows: a residual that is small at first, as u = 0 makes many, is not small for the weights.
-        """
-        terms = problem.terms
-        keys = jr.split(key, 3)
-        objective = [_slope(problem, model, t, keys[0]) for t in terms if t.owner is None]
-        if not objective:
-            value = lambda model, z: outputs(model, z, len(problem.unknowns))
-            objective = [_mean_slope(value, model, problem.domain.uniform(PROBES, keys[0]), 16)]
-        reference = sum(objective) / len(objective)
-        units = {name: jnp.zeros(()) for name in problem.tolerances}
-        for term in terms:
-            if term.owner is not None:
-                rows = term.law.rows(
-                    model, problem.parameters, term.law.place.uniform(_count(8 * PROBES, term), keys[1])
-                )
-                slope = _slope(problem, model, term, keys[2]) / jnp.where(reference > 0, reference, 1.0)
-                size = jnp.maximum(jnp.mean(jnp.sum(rows**2, axis=-1)), slope)
-                units[term.owner] += term.scale * (size if term.law.power == 2 else jnp.sqrt(size))
-        return {name: jnp.where((unit > 0) & jnp.isfinite(unit), unit, 1.0) for name, unit in units.items()}
-
-    def start(self, problem: Problem, model: Model, units: Multipliers, key: Key) -> Model:
-        differential = {t.owner for t in problem.terms if t.law.order > 0}
-        prices = {
-            name: jnp.full_like(tolerance, (GENTLE if name in differential else 1.0) / max(tolerance.size, 1))
-            / units[name]
-            for name, tolerance in problem.tolerances.items()
-        }
-        adam, even = FirstOrder(optax.adam(optax.cosine_decay_schedule(2e-3, max(self.warm_up, 1)))), _even(problem)
-        weights, rest = eqx.partition(model, eqx.is_inexact_array)
-
-        def body(carry, key):
-            weights, state = carry
-            keys = jr.split(key, len(even.terms))
-            points = tuple(t.chosen.init(t.law.place, k).points for t, k in zip(even.terms, keys, strict=True))
-            model, state, _, _ = adam.step(even, eqx.combine(weights, rest), state, points, 1.0, lambda _: prices)
-            return (eqx.filter(model, eqx.is_inexact_array), state), None
-
-        (weights, _), _ = jax.lax.scan(body, (weights, adam.init(model)), jr.split(key, self.warm_up))
-        return eqx.combine(weights, rest)
-
-    def start_evaluations(self, problem: Problem) -> int:
-        terms = [(t.law.inner, _size(t.chosen, t.law.place)) for t in _even(problem).terms if t.law.order > 0]
-        return self.warm_up * sum(inner * n for inner, n in terms)
-
-    def step(self, problem, model, state, points, scale, prices):
+    def step(self, problem, model, state, points, scale, prices, share=1.0):
         weights, rest = eqx.partition(model, eqx.is_inexact_array)
         leaves, structure = jax.tree.flatten(weights)
         rebuild = lambda leaves: eqx.combine(jax.tree.unflatten(structure, leaves), rest)
@@ -227,7 +157,9 @@ class GaussNewton(AbstractPrimal):
         rho = stack([found.rows for found in evaluation.terms])
         # Rounding makes a singular matrix indefinite by about its norm times eps.
         floor = 10 * jnp.finfo(matrix.dtype).eps * jnp.trace(matrix) + jnp.finfo(matrix.dtype).tiny ** 0.5
-        least = jnp.where(_unmeetable(problem), STEADY, LEAST)
+        # A law that became an average keeps its residual, on other points at every draw.
+        averaged = jnp.asarray([0.0, *problem.course.averaged.values()])
+        least = jnp.where(jnp.max(averaged) > 0, STEADY, LEAST)
         damped = matrix + jnp.maximum(jnp.maximum(state.factor, least) * state.loss, floor) * jnp.eye(
             len(matrix), dtype=matrix.dtype
         )
@@ -237,22 +169,10 @@ class GaussNewton(AbstractPrimal):
         length, after, trials = _search(lambda length: loss(moved(length)), before)
         factor = state.factor * jnp.where(length >= 0.5, 0.5, jnp.where(length > 0, 1.5, 4.0))
         # A rejected direction may hold NaN, and 0 · NaN is no step of length 0.
-        gone = zip(moved(state.share * length), leaves, strict=True)
+        gone = zip(moved(share * length), leaves, strict=True)
         leaves = [jnp.where(length > 0, new, old) for new, old in gone]
-        largest = jnp.maximum(state.largest, before)
-        reach = jnp.minimum(state.reach + jnp.where(before < CALM * largest, PACE, LEAST_PACE), 1.0)
-        state = Damping(jnp.clip(factor, least, MOST), after, largest, reach, state.share)
-        return rebuild(leaves), state, evaluation, trials
-
-
-def _unmeetable(problem: Problem) -> Array:
-    """Whether a worst case had to become an average: its residual stays, on other points at every draw."""
-    return jnp.max(jnp.stack([term.temper for term in problem.terms])) > 0
-
-
-def _fresh(sampler: AbstractSampler) -> bool:
-    """Whether a sampler draws other points for every step, whatever the last ones were."""
-    return isinstance(sampler.proposal if isinstance(sampler, ImportanceWeights) else sampler, Uniform | Sobol)
+        state = Damping(jnp.clip(factor, least, MOST), after)
+        return rebuild(leaves), state, PrimalInfo(evaluation, before, trials)
 
 
 def _entries(term: Term, price: Array, w: Points) -> Array:
@@ -287,69 +207,30 @@ def _search(loss: Any, before: Scalar) -> tuple[Scalar, Scalar, Count]:
     return length, best, trials
 
 
-def _slope(problem: Problem, model: Model, term: Term, key: Key) -> Scalar:
-    residual = lambda model, w: term.law.residual(model, problem.parameters, term.law.place, w)
-    points = term.law.place.uniform(_count(PROBES, term), key)
-    return _mean_slope(residual, model, points, max(16 // term.law.inner, 1))
-
-
-def _count(points: int, term: Term) -> int:
-    """So many points, or fewer where each stands for many, after `over=`."""
-    return max(points // term.law.inner, 8)
-
-
-def _mean_slope(function: Any, model: Model, points: Points, block: int) -> Scalar:
-    """The mean over points of the sum of squares of a function's derivatives in the weights, by blocks of points."""
-    weights, rest = eqx.partition(model, eqx.is_inexact_array)
-
-    def square(w):
-        rows = jax.jacrev(lambda weights: function(eqx.combine(weights, rest), w))(weights)
-        return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(rows))
-
-    return jnp.mean(jax.lax.map(square, points, batch_size=block))
-
-
-def _size(sampler: AbstractSampler, place: AbstractPlace) -> int:
-    """How many points a sampler draws."""
-    return jax.eval_shape(lambda: sampler.init(place, jr.key(0)).points).shape[0]
-
-
-def _rows(problem: Problem, term: Term) -> int:
+def _rows(problem: AbstractProblem, term: Term) -> int:
     """How many residual rows a term has."""
     nothing = lambda z: jnp.zeros(len(problem.unknowns))
     law, key, parameters = term.law, jr.key(0), problem.bare().parameters
     return jax.eval_shape(lambda: law.rows(nothing, parameters, term.chosen.init(law.place, key).points)).size
 
 
-def _width(problem: Problem, term: Term) -> int:
+def _width(problem: AbstractProblem, term: Term) -> int:
     """How many residual rows a point has."""
-    return _rows(problem, term) // _size(term.chosen, term.law.place)
-
-
-def _even(problem: Problem) -> Problem:
-    """The problem on fresh uniform points, for the warm-up; given points are honoured."""
-
-    def choose(term: Term) -> AbstractSampler:
-        given = isinstance(term.chosen, Grid | Fixed) and not isinstance(term.law.place, PointSet)
-        return term.chosen if given or term.separate else Uniform(_count(PROBES, term))
-
-    return problem.resampled(choose)
+    return _rows(problem, term) // term.points
 
 
 def _batch(term: Term, most: int, guard: float) -> AbstractSampler:
     """Many given points take turns, a fresh draw for each step; a few are all there at once."""
-    if not isinstance(term.law.place, PointSet) or term.separate or len(term.law.place.points) <= 2 * most:
+    if not term.law.place.finite or term.separate or term.law.place.measure <= 2 * most:
         return term.chosen
     return ImportanceWeights(most, Uniform(), guard) if term.worst else Uniform(most)
 
 
 def _thinned(term: Term, share: float, guard: float) -> AbstractSampler:
     """The term's sampler with a share of its points."""
-    n = max(int(share * _size(term.chosen, term.law.place)), 1)
+    n = max(int(share * term.points), 1)
     if term.separate:
         return term.chosen
-    if isinstance(term.law.place, PointSet):
-        return _batch(term, n, guard) if 2 * n < len(term.law.place.points) else term.chosen
-    if isinstance(term.chosen, MetropolisHastings):
-        return term.chosen.sized(max(n // term.chosen.chains, 1) * term.chosen.chains)
-    return term.chosen.sized(n)
+    if term.law.place.finite:
+        return _batch(term, n, guard) if 2 * n < term.law.place.measure else term.chosen
+    return term.chosen.thinned(n)

@@ -8,7 +8,7 @@ Stepping by hand is public:
 """
 
 import abc
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -17,8 +17,9 @@ import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from .._base import Key, Losses, Model, Scalar
-from .._problem import Evaluation, Multipliers, Problem
+from .._problem import AbstractProblem, ByConstraint, Evaluation
 from ..samplers import SamplerState
+from .march import Reach, begin, placed
 from .primal import AbstractPrimal, Prices
 
 
@@ -26,21 +27,22 @@ class State(NamedTuple):
     """All that the next iteration needs."""
 
     model: Model
-    multipliers: Multipliers
+    multipliers: ByConstraint
     primal: PyTree
     dual: PyTree
     samplers: tuple[SamplerState, ...]
     levels: tuple[Scalar, ...]  # the α-level of each term's ψ_α, from the last pass
-    units: Multipliers  # the size of each constraint's value, in which the dual sees it
+    units: ByConstraint  # the size of each constraint's value, in which the dual sees it
+    reach: Reach  # how far training has come in time
 
 
 class Info(NamedTuple):
     """What a person wants to know about an iteration."""
 
     objective: Scalar
-    values: Multipliers
+    values: ByConstraint
     seen: dict[str, Bool[Array, "..."]]  # which entries of `values` are of this iteration
-    multipliers: Multipliers
+    multipliers: ByConstraint
     acceptance: tuple[Scalar, ...]
     sample_size: tuple[Scalar, ...]
     weights: tuple[Losses, ...]  # of the points of each term
@@ -62,29 +64,30 @@ class Merit(NamedTuple):
 
 
 class AbstractMethod(eqx.Module):
-    """A way to train: `prepare` fills in the problem's open choices, `init` and `step` iterate."""
+    """A way to train: `prepare` fills in the problem's open choices, `init` and `step` iterate. `constrained` says
+    whether multipliers enforce tolerances; fixed weights promise none.
+
+    !!! example
+        `method = PrimalDual(GaussNewton(), DualAscent(0.3)); problem = method.prepare(problem)`
+    """
 
     primal: eqx.AbstractVar[AbstractPrimal]
+    constrained: ClassVar[bool]
 
     @abc.abstractmethod
-    def prepare(self, problem: Problem) -> Problem:
+    def prepare(self, problem: Any) -> Any:
         """The problem with every open choice of points made."""
 
     @abc.abstractmethod
-    def init(self, problem: Problem, model: Model, key: Key) -> State:
+    def init(self, problem: AbstractProblem, model: Model, key: Key) -> State:
         """The first state."""
 
     @abc.abstractmethod
-    def step(self, problem: Problem, state: State, key: Key) -> tuple[State, Info]:
-        """One iteration."""
-
-    def warm(self, problem: Problem, state: State, key: Key) -> State:
-        """The first state with a network made ready; for networks that are not trained yet."""
-        model = self.primal.start(problem, state.model, state.units, key)
-        return state._replace(model=model, primal=self.primal.init(model))
+    def step(self, problem: AbstractProblem, state: State, key: Key, share: Any = 1.0) -> tuple[State, Info]:
+        """One iteration, whose primal step goes a `share` of its length."""
 
     @abc.abstractmethod
-    def merit(self, problem: Problem, state: State, worst: Evaluation, average: Evaluation) -> Merit:
+    def merit(self, problem: AbstractProblem, state: State, worst: Evaluation, average: Evaluation) -> Merit:
         """How good a state is, given a pass on points that did not train it, by worst cases and by averages."""
 
     @abc.abstractmethod
@@ -92,22 +95,24 @@ class AbstractMethod(eqx.Module):
         """The constraints whose multiplier is no price: a fixed weight, or one that sits at its cap."""
 
 
-def _zero_multipliers(problem: Problem) -> Multipliers:
+def zero_multipliers(problem: AbstractProblem) -> ByConstraint:
     return {name: jnp.zeros_like(tolerance) for name, tolerance in problem.tolerances.items()}
 
 
-def _start(problem: Problem, primal: AbstractPrimal, model: Model, multipliers, dual_state: PyTree, key: Key) -> State:
+def first_state(
+    problem: AbstractProblem, primal: AbstractPrimal, model: Model, multipliers: Any, dual_state: PyTree, key: Key
+) -> State:
     keys = jr.split(key, len(problem.terms))
     samplers = tuple(t.chosen.init(t.law.place, k) for t, k in zip(problem.terms, keys, strict=True))
     levels = tuple(jnp.zeros_like(t.alpha) for t in problem.terms)
     # Not one of the keys of the samplers, which are folds of `key` by their numbers.
-    units = primal.units(problem, model, jr.fold_in(key, len(problem.terms)))
-    return State(model, multipliers, primal.init(model), dual_state, samplers, levels, units)
+    units = primal.start.units(problem, model, jr.fold_in(key, len(problem.terms)))
+    return State(model, multipliers, primal.init(model), dual_state, samplers, levels, units, begin())
 
 
-def _iterate(
-    problem: Problem, primal: AbstractPrimal, state: State, scale: Any, prices: Prices, key: Key
-) -> tuple[State, Evaluation, Info]:
+def iterate(
+    problem: AbstractProblem, primal: AbstractPrimal, state: State, scale: Any, prices: Prices, key: Key, share: Any
+) -> tuple[State, Info]:
     """Draws points under the current weights, makes one primal step on them, and lets the samplers see the losses."""
     terms = problem.terms
     key_draw, key_move = jr.split(key)
@@ -116,9 +121,10 @@ def _iterate(
         t.chosen.step(t.law.place, d, s, k)
         for t, d, s, k in zip(terms, densities, state.samplers, jr.split(key_draw, len(terms)), strict=True)
     ]
-    points = primal.placed(problem, state.primal, tuple(s.points for s, _ in drawn))
+    points = placed(problem, state.reach, tuple(s.points for s, _ in drawn))
     drawn = [(s._replace(points=w), found) for (s, found), w in zip(drawn, points, strict=True)]
-    model, primal_state, evaluation, passes = primal.step(problem, state.model, state.primal, points, scale, prices)
+    model, primal_state, found = primal.step(problem, state.model, state.primal, points, scale, prices, share)
+    evaluation = found.evaluation
     levels = tuple(t.alpha * jnp.max(r.losses) for t, r in zip(terms, evaluation.terms, strict=True))
     # Chains move under the weights of the pass, at which their densities are known.
     densities = [problem.density(state.model, t, level) for t, level in zip(terms, levels, strict=True)]
@@ -131,7 +137,7 @@ def _iterate(
     evaluations = jnp.asarray(0, jnp.int32)
     for t, (s, before), (_, after) in zip(terms, drawn, moved, strict=True):
         if t.law.order > 0:  # the paper's currency: evaluations of a differential operator
-            evaluations += t.law.inner * (len(s.points) * (1 + passes) + before.evaluations + after.evaluations)
+            evaluations += t.law.inner * (len(s.points) * (1 + found.trials) + before.evaluations + after.evaluations)
     info = Info(
         objective=evaluation.objective,
         values=evaluation.values,
@@ -145,8 +151,10 @@ def _iterate(
         evaluations=evaluations,
         finite=_finite((evaluation.objective, evaluation.values, eqx.filter(model, eqx.is_inexact_array))),
     )
-    state = state._replace(model=model, primal=primal_state, samplers=tuple(s for s, _ in moved), levels=levels)
-    return state, evaluation, info
+    samplers = tuple(s for s, _ in moved)
+    reach = state.reach.after(found.loss)
+    state = state._replace(model=model, primal=primal_state, samplers=samplers, levels=levels, reach=reach)
+    return state, info
 
 
 def _finite(tree: PyTree) -> Array:

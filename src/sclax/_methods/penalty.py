@@ -1,15 +1,15 @@
 """Fixed weights, as PINNs have them."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
 
 from .._base import Key, Model, checks
-from .._problem import Evaluation, Problem
+from .._problem import AbstractProblem, Evaluation
 from .first_order import as_primal
-from .method import AbstractMethod, Info, Merit, State, _iterate, _start, _zero_multipliers
+from .method import AbstractMethod, Info, Merit, State, first_state, iterate, zero_multipliers
 from .primal import AbstractPrimal
 
 
@@ -23,6 +23,8 @@ class Penalty(AbstractMethod):
         `Penalty(primal=optax.adam(1e-3), weights={"objective": 100.0, "pde": 1.0})`
     """
 
+    constrained: ClassVar[bool] = False
+
     primal: AbstractPrimal
     weights: tuple[tuple[str, float], ...] = eqx.field(static=True)
 
@@ -33,7 +35,7 @@ class Penalty(AbstractMethod):
             if checks.number("Penalty", f"weights[{name!r}]", weight) < 0:
                 raise ValueError(f"Penalty: `weights[{name!r}]` must not be negative, got {weight}.")
 
-    def prepare(self, problem: Problem) -> Problem:
+    def prepare(self, problem: Any) -> Any:
         known = (*problem.constraints, "objective")
         for name, _ in self.weights:
             if name not in known:
@@ -43,19 +45,18 @@ class Penalty(AbstractMethod):
                 )
         return self.primal.prepare(problem)
 
-    def init(self, problem: Problem, model: Model, key: Key) -> State:
+    def init(self, problem: AbstractProblem, model: Model, key: Key) -> State:
         multipliers = {
             name: jnp.full_like(zero, dict(self.weights).get(name, 1.0))
-            for name, zero in _zero_multipliers(problem).items()
+            for name, zero in zero_multipliers(problem).items()
         }
-        return _start(problem, self.primal, model, multipliers, (), key)
+        return first_state(problem, self.primal, model, multipliers, (), key)
 
-    def step(self, problem: Problem, state: State, key: Key) -> tuple[State, Info]:
+    def step(self, problem: AbstractProblem, state: State, key: Key, share: Any = 1.0) -> tuple[State, Info]:
         scale = dict(self.weights).get("objective", 1.0)
-        state, _, info = _iterate(problem, self.primal, state, scale, lambda violations: state.multipliers, key)
-        return state, info
+        return iterate(problem, self.primal, state, scale, lambda violations: state.multipliers, key, share)
 
-    def merit(self, problem: Problem, state: State, worst: Evaluation, average: Evaluation) -> Merit:
+    def merit(self, problem: AbstractProblem, state: State, worst: Evaluation, average: Evaluation) -> Merit:
         total = dict(self.weights).get("objective", 1.0) * worst.objective
         for name, value in worst.values.items():
             total += jnp.vdot(state.multipliers[name], value)

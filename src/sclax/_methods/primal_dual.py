@@ -1,6 +1,6 @@
 """The paper's method."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import jax.random as jr
 
 from .._base import Key, Model, checks
-from .._problem import Evaluation, Multipliers, Problem
+from .._problem import AbstractProblem, ByConstraint, Evaluation
 from ..samplers import AbstractSampler
 from . import dual
-from .dual import AbstractDual, DualAscent, as_duals
+from .dual import AbstractDual, as_duals
 from .first_order import as_primal
-from .method import AbstractMethod, Info, Merit, State, _iterate, _start, _zero_multipliers
+from .method import AbstractMethod, Info, Merit, State, first_state, iterate, zero_multipliers
 from .primal import GENTLE, AbstractPrimal
 
 
@@ -33,6 +33,8 @@ class PrimalDual(AbstractMethod):
     !!! example
         `PrimalDual(primal=optax.adam(1e-3), dual=optax.adam(1e-4))`
     """
+
+    constrained: ClassVar[bool] = True
 
     primal: AbstractPrimal
     dual: AbstractDual | dict[str, AbstractDual]
@@ -56,29 +58,28 @@ class PrimalDual(AbstractMethod):
                 raise ValueError(f"PrimalDual: `{name}` must be a sampler such as Sobol(128), got {sampler!r}.")
         self.worst_case, self.average = worst_case, average
 
-    def prepare(self, problem: Problem) -> Problem:
+    def prepare(self, problem: Any) -> Any:
         dual.for_constraints("PrimalDual", self.dual, problem.constraints)
         return self.primal.prepare(problem, self.worst_case, self.average)
 
-    def init(self, problem: Problem, model: Model, key: Key) -> State:
+    def init(self, problem: AbstractProblem, model: Model, key: Key) -> State:
         duals = dual.for_constraints("PrimalDual", self.dual, problem.constraints)
-        multipliers = _zero_multipliers(problem)
-        return _start(problem, self.primal, model, multipliers, dual.init(duals, multipliers), key)
+        multipliers = zero_multipliers(problem)
+        return first_state(problem, self.primal, model, multipliers, dual.init(duals, multipliers), key)
 
-    def step(self, problem: Problem, state: State, key: Key) -> tuple[State, Info]:
+    def step(self, problem: AbstractProblem, state: State, key: Key, share: Any = 1.0) -> tuple[State, Info]:
         duals = dual.for_constraints("PrimalDual", self.dual, problem.constraints)
 
-        def settle(values: Multipliers) -> Multipliers:
+        def settle(values: ByConstraint) -> ByConstraint:
             # A law that cannot hold everywhere has a fixed price: no multiplier would ever be high enough for it.
-            fixed = lambda name: GENTLE / state.units[name]
-            return {name: jnp.where(problem.temper(name) > 0, fixed(name), v) for name, v in values.items()}
+            averaged, fixed = problem.course.averaged, lambda name: GENTLE / state.units[name]
+            return {name: jnp.where(averaged[name] > 0, fixed(name), v) for name, v in values.items()}
 
-        def prices(violations: Multipliers) -> Multipliers:
+        def prices(violations: ByConstraint) -> ByConstraint:
             return settle(dual.prices(duals, state.multipliers, state.dual, violations, state.units))
 
         def descend(state: State, key: Key) -> tuple[State, Info]:
-            state, _, info = _iterate(problem, self.primal, state, 1.0, prices, key)
-            return state, info
+            return iterate(problem, self.primal, state, 1.0, prices, key, share)
 
         if self.primal_steps == 1:
             state, info = descend(state, key)
@@ -99,7 +100,7 @@ class PrimalDual(AbstractMethod):
         multipliers = settle(multipliers)
         return state._replace(multipliers=multipliers, dual=dual_state), info._replace(multipliers=multipliers)
 
-    def merit(self, problem: Problem, state: State, worst: Evaluation, average: Evaluation) -> Merit:
+    def merit(self, problem: AbstractProblem, state: State, worst: Evaluation, average: Evaluation) -> Merit:
         names = tuple(problem.tolerances)
         holds = [jnp.all(violation <= 0) for violation in problem.violations(worst.values).values()]
         # No smaller than the multipliers, so that near an optimum no violation pays.
@@ -113,5 +114,4 @@ class PrimalDual(AbstractMethod):
 
     def unpriced(self, state: State) -> tuple[str, ...]:
         duals = dual.for_constraints("PrimalDual", self.dual, tuple(state.multipliers))
-        scaled = {name: float(jnp.max(state.units[name] * m)) for name, m in state.multipliers.items()}
-        return tuple(n for n, d in duals.items() if isinstance(d, DualAscent) and scaled[n] >= 0.999 * d.cap)
+        return tuple(n for n, d in duals.items() if not d.priced(state.units[n] * state.multipliers[n]))

@@ -1,13 +1,13 @@
 from .box import Box as Box
 from .box import Face as Face
 from .place import TIME as TIME
-from .reading import embed_all as embed_all
 from .place import AbstractPlace as AbstractPlace
 from .points import SAMPLE as SAMPLE
 from .points import PointSet as PointSet
 from .points import SampleSet as SampleSet
 from .reading import Where as Where
 from .reading import columns as columns
+from .reading import embed_all as embed_all
 from .reading import locate as locate
 from .slices import Discretised as Discretised
 from .slices import Pinned as Pinned

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 from scipy.stats import qmc
 
-from .._base import Key, Point, checks
+from .._base import Key, Point, changed, checks
 from .place import TIME, AbstractPlace
 
 
@@ -50,7 +50,8 @@ class Box(AbstractPlace):
         """The box of some of the coordinates; none of them gives the box of a single point."""
         names = tuple(names)
         index = [self.names.index(name) for name in names]
-        return self._with(
+        return changed(
+            self,
             names=names,
             lower=tuple(self.lower[i] for i in index),
             upper=tuple(self.upper[i] for i in index),
@@ -58,18 +59,13 @@ class Box(AbstractPlace):
             periodic=tuple(name for name in self.periodic if name in names),
         )
 
-    def _with(self, **changes: Any) -> "Box":
-        box = object.__new__(Box)
-        for field in ("names", "lower", "upper", "parameters", "periodic"):
-            object.__setattr__(box, field, changes.get(field, getattr(self, field)))
-        return box
-
     def join(self, parameters: Mapping[str, tuple[float, float]]) -> "Box":
         """The box times the ranges of a family's parameters, which become its last coordinates."""
         if not parameters:
             return self
         ranges = [checks.interval("Problem", name, value) for name, value in parameters.items()]
-        return self._with(
+        return changed(
+            self,
             names=self.names + tuple(parameters),
             lower=self.lower + tuple(low for low, _ in ranges),
             upper=self.upper + tuple(high for _, high in ranges),
@@ -79,7 +75,7 @@ class Box(AbstractPlace):
     def wrapping(self, names: Iterable[str]) -> "Box":
         """The same box, whose coordinates `names` are known to be periodic."""
         wanted = set(self.periodic) | set(names)
-        return self._with(periodic=tuple(name for name in self.names if name in wanted))
+        return changed(self, periodic=tuple(name for name in self.names if name in wanted))
 
     def within(self, domain: "Box") -> "Box":
         return domain
@@ -196,6 +192,10 @@ class Face(AbstractPlace):
 
     domain: Box
     fixed: tuple[tuple[str, float], ...] = eqx.field(static=True)
+
+    @property
+    def constants(self) -> tuple[tuple[str, float], ...]:
+        return self.fixed
 
     @property
     def chart(self) -> Box:

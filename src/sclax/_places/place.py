@@ -63,9 +63,23 @@ class AbstractPlace(eqx.Module):
         return dict(zip(names if len(z) == len(names) else self.chart.names, map(float, z), strict=True))
 
     @property
+    def finite(self) -> bool:
+        """Whether the place is finitely many points, all of which every measure honours."""
+        return False
+
+    @property
+    def constants(self) -> tuple[tuple[str, float], ...]:
+        """The coordinates that have one value on the whole place, with these values."""
+        return ()
+
+    @property
     def parameter_columns(self) -> tuple[int, ...]:
         """The chart coordinates that are parameters of a family."""
         return tuple(map(self.chart.names.index, self.chart.parameters))
+
+    def whole(self, domain: "Box") -> "AbstractPlace":
+        """The place over the whole ranges of the parameters, where it has some of their values only."""
+        return self
 
     def within(self, domain: "Box") -> "AbstractPlace":
         """The same place of a domain with more or fewer coordinates: one joined by the parameters of a family, say."""

@@ -1,24 +1,25 @@
 """Given points, and samples of a data set."""
 
+import equinox as eqx
 import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float
 
-from .._base import Key, Point, Points
+from .._base import Key, Point, Points, checks
 from .box import Box
 from .place import AbstractPlace
 
 SAMPLE = "sample"  # the name of the dimension along which a data set has its samples
 
 
-class PointSet(AbstractPlace):
-    """Finitely many given points; the chart coordinate is the index of a point."""
+class AbstractPoints(AbstractPlace):
+    """Finitely many points; the chart coordinate is the index of a point."""
 
-    points: Points
+    points: eqx.AbstractVar[Points]
 
     @property
-    def chart(self) -> Box:
-        return Box(index=(0.0, float(len(self.points))))
+    def finite(self) -> bool:
+        return True
 
     @property
     def measure(self) -> float:
@@ -39,17 +40,36 @@ class PointSet(AbstractPlace):
     def sobol(self, n: int, key: Key | None = None) -> Float[Array, "n k"]:
         return self.grid(n)
 
+    def within(self, domain: Box) -> "AbstractPoints":
+        if self.points.shape[1] != domain.dimension:
+            raise ValueError(
+                f"Given points have {self.points.shape[1]} coordinates; the domain has {checks.listed(domain.names)}."
+            )
+        return self
+
     def grid(self, n: int) -> Float[Array, "n k"]:
         """All the points, whatever `n`: given points are honoured."""
         return jnp.arange(len(self.points), dtype=jnp.result_type(float))[:, None]
 
 
-class SampleSet(PointSet):
-    """The samples of a data set, by number."""
+class PointSet(AbstractPoints):
+    """Given points of the domain."""
+
+    points: Points
 
     @property
     def chart(self) -> Box:
-        return Box(sample=(0.0, float(len(self.points))))
+        return Box(index=(0.0, float(len(self.points))))
+
+
+class SampleSet(AbstractPoints):
+    """The samples of a data set, by number."""
+
+    points: Points
+
+    @property
+    def chart(self) -> Box:
+        return Box(**{SAMPLE: (0.0, float(len(self.points)))})
 
     def where(self, w: Float[Array, " k"], names: tuple[str, ...]) -> dict[str, float]:
         return {SAMPLE: float(w[0])}

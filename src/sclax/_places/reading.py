@@ -20,10 +20,8 @@ def locate(owner: str, on: Where, domain: Box, default: str) -> AbstractPlace:
     """The place that `on=` means: a face, a list of faces, points by name, or the `default` ("interior"/"boundary")."""
     if on is None:
         return domain if default == "interior" else domain.boundary
-    if isinstance(on, Box | Face | Faces):
-        return on.within(domain)
     if isinstance(on, AbstractPlace):
-        return on
+        return on.within(domain)
     if isinstance(on, Mapping):
         return PointSet(columns(owner, on, domain).reshape(-1, domain.dimension))
     if isinstance(on, Sequence) and on:

@@ -57,6 +57,9 @@ class Discretised(AbstractPlace):
         row = self.values[jnp.clip(w[-1].astype(int), 0, len(self.values) - 1)]
         return Pinned(self.inner, row, self.names, self.over)
 
+    def whole(self, domain: Box) -> AbstractPlace:
+        return self.inner.within(domain)
+
     def embed(self, w: Float[Array, " k"]) -> Point:
         return self._pinned(w).embed(w[:-1])
 

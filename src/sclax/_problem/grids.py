@@ -1,11 +1,28 @@
 """Residuals of solution operators on grids: the misfit of samples, and equations."""
 
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._laws import AbstractResidual, Constant, Coordinate, Derivative, NamedFunction, Parameter
+from .._base import checks
+from .._laws import (
+    AbstractLoss,
+    AbstractResidual,
+    Constant,
+    Coordinate,
+    Derivative,
+    Law,
+    NamedFunction,
+    Parameter,
+    Vocabulary,
+    named,
+)
+from .._places import Box, SampleSet
 from .samples import Samples, spread
 
 
@@ -15,6 +32,10 @@ class DataResidual(AbstractResidual):
 
     samples: Samples
     divisors: Float[Array, " samples"]
+
+    @property
+    def inputs(self) -> Float[Array, "samples *grid c"]:
+        return self.samples.inputs
 
     def __call__(self, model, parameters, place, w):
         j = w[0].astype(int)
@@ -81,3 +102,54 @@ def difference_matrix(axis: Float[np.ndarray, " n"], order: int) -> Float[np.nda
         wanted[order] = float(np.prod(np.arange(1, order + 1))) / scale**order
         matrix[i, start : start + width] = np.linalg.solve(powers, wanted)
     return matrix
+
+
+@dataclasses.dataclass(frozen=True)
+class SampleLaws:
+    """The laws that make sense on the samples of a data set, whose `bare` coordinates have no values of their own."""
+
+    train: Samples
+    axes: tuple[np.ndarray, ...]
+    domain: Box
+    vocabulary: Vocabulary
+    batch: int
+    bare: tuple[str, ...]
+
+    @property
+    def samples(self) -> int:
+        return len(self.train)
+
+    def _place(self) -> SampleSet:
+        return SampleSet(jnp.arange(len(self.train), dtype=jnp.result_type(float))[:, None])
+
+    def law_of_data(self, loss: AbstractLoss) -> Law:
+        """The misfit of samples."""
+        outputs = self.train.outputs
+        flat = np.asarray(outputs).reshape(len(outputs), -1)
+        norms = np.sqrt(np.einsum("ij,ij->i", flat, flat))  # which holds no second copy of the data
+        divisors = jnp.asarray(loss.divisors(norms, flat.shape[1]), outputs.dtype)
+        points = int(np.prod(self.train.grid))
+        return Law(DataResidual(self.train, divisors), self._place(), "data", 0, loss.power, points)
+
+    def law_of_equation(self, function: Callable[..., Any]) -> Law:
+        """An equation by argument name on the operator's output."""
+        if self.bare:
+            raise ValueError(
+                f"OperatorProblem: an equation needs the coordinates of {checks.listed(self.bare)}, which `dataset` "
+                "lacks; add them with dataset.assign_coords(...)."
+            )
+        bound = named(function, self.vocabulary, "equation")
+        lengths = tuple(
+            float(length) if name in self.domain.periodic else None
+            for name, length in zip(self.domain.names, self.domain.lengths, strict=True)
+        )
+        along = {q.along for q in bound.quantities if isinstance(q, Derivative)}
+        differences = {
+            (axis, index.count(axis)): jnp.asarray(difference_matrix(self.axes[axis], index.count(axis)))
+            for index in along
+            for axis in set(index)
+            if lengths[axis] is None
+        }
+        axes = tuple(jnp.asarray(axis) for axis in self.axes)
+        residual = EquationResidual(self.train.inputs, axes, lengths, differences, bound)
+        return Law(residual, self._place(), "equation", bound.order, 2, int(np.prod(self.train.grid)))

@@ -3,35 +3,57 @@
 Measures add and scale to form an objective; `measure <= tolerance` is a constraint.
 """
 
+import abc
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._base import checks
+from .._base import changed, checks
 from .._laws import (
     AbstractCondition,
-    Data,
+    AbstractLoss,
+    AbstractSampled,
     Law,
-    MeanSquare,
-    Observations,
-    RelativeL2,
+    OnSamples,
     Vocabulary,
     as_condition,
     discretised,
     sliced,
 )
 from .._places import Box, PointSet, columns
-from ..samplers import AbstractSampler, Fixed, Grid, ImportanceWeights, MetropolisHastings, PersistentChains
+from ..samplers import AbstractSampler, Batches, Fixed, Grid, ImportanceWeights
 from .term import Term, plain_term
 
 
+class SampledProblem(OnSamples, Protocol):
+    """What measures need to know of a problem on the samples of a data set."""
+
+    @property
+    def batch(self) -> int: ...
+
+    @property
+    def samples(self) -> int: ...
+
+
 class AbstractMeasure(eqx.Module):
-    """A number made of the losses of one residual; `sampler` says at which points."""
+    """A number made of the losses of one residual."""
+
+    @abc.abstractmethod
+    def term(self, scale: float, owner: str | None, vocabulary: Vocabulary, domain: Box) -> Term:
+        """The measure of a law at points, times `scale`, for the constraint `owner` or the objective (None)."""
+
+    @abc.abstractmethod
+    def on_samples(self, scale: float, owner: str | None, problem: SampledProblem) -> Term:
+        """The same on the samples of a data set, which come in batches."""
+
+    @property
+    def wraps(self) -> tuple[str, ...]:
+        """The coordinates that the measure's condition makes periodic."""
+        return ()
 
     def __add__(self, other: Any) -> "Sum":
         return Sum(((1.0, self),)) + other
@@ -125,9 +147,17 @@ class Average(AbstractMeasure):
             law = _on_points(law, _rows(points, domain))
         elif points is not None:
             sampler = _chart_points(law, points, domain)
-        if isinstance(law.place, PointSet):
+        if law.place.finite:
             sampler = Grid()
         return plain_term(law, sampler, 0.0, scale, owner, n=self.n)
+
+    def on_samples(self, scale: float, owner: str | None, problem: SampledProblem) -> Term:
+        _meaningless(points=self.points, at=self.at)
+        return plain_term(self.condition.on_samples(problem), _batches(self.n, problem), 0.0, scale, owner)
+
+    @property
+    def wraps(self) -> tuple[str, ...]:
+        return self.condition.wraps
 
 
 class WorstCase(AbstractMeasure):
@@ -145,22 +175,29 @@ class WorstCase(AbstractMeasure):
         if self.over is not None:
             law = sliced(law, domain, self.over, self.grid)
         sampler = self.sampler
-        if isinstance(law.place, PointSet):
+        if law.place.finite:
             # Finitely many points: ψ_α is known exactly.
             sampler = ImportanceWeights(proposal=Grid())
         elif sampler is not None:
             sampler = sampler.sized(self.n)
-            if isinstance(sampler, MetropolisHastings | PersistentChains):
-                # A scale that does not fit the place fails here, not in training.
-                jax.eval_shape(lambda: sampler.init(law.place, jax.random.key(0)))
         return plain_term(law, sampler, self.alpha, scale, owner, worst=True, n=self.n)
+
+    def on_samples(self, scale: float, owner: str | None, problem: SampledProblem) -> Term:
+        _meaningless(sampler=self.sampler, over=self.over)
+        batches = _batches(self.n, problem)
+        law = self.condition.on_samples(problem)
+        return plain_term(law, ImportanceWeights(batches.n, batches), self.alpha, scale, owner, worst=True)
+
+    @property
+    def wraps(self) -> tuple[str, ...]:
+        return self.condition.wraps
 
 
 class Each(AbstractMeasure):
     """One loss, one tolerance and one multiplier for each sample; made by `each`."""
 
-    observations: Observations | Data
-    loss: MeanSquare | RelativeL2
+    observations: AbstractSampled
+    loss: AbstractLoss
 
     def term(self, scale: float, owner: str | None, vocabulary: Vocabulary, domain: Box) -> Term:
         if owner is None:
@@ -168,10 +205,27 @@ class Each(AbstractMeasure):
                 "each: one value for each sample is no objective; use `average(observations)` there, "
                 "or `each(observations) <= tolerance` as a constraint."
             )
-        if isinstance(self.observations, Data):
-            return plain_term(self.observations.bind(vocabulary, domain), None, 0.0, scale, owner)
-        law = self.observations.law(vocabulary, domain, relative=isinstance(self.loss, RelativeL2))
-        return plain_term(law, Grid(), 0.0, scale, owner, separate=True, n=None)
+        law = self.observations.bind_each(vocabulary, domain, self.loss)
+        return plain_term(law, Grid(), 0.0, scale, owner, separate=True)
+
+    def on_samples(self, scale: float, owner: str | None, problem: SampledProblem) -> Term:
+        if owner is None:
+            raise ValueError("OperatorProblem: `each` has one value a sample and is no objective; use average(Data()).")
+        law = changed(self.observations, loss=self.loss).on_samples(problem)
+        return plain_term(law, _batches(None, problem), 0.0, scale, owner, separate=True)
+
+
+def _batches(n: int | None, problem: SampledProblem) -> Batches:
+    return Batches(min(n or problem.batch, problem.samples))
+
+
+def _meaningless(**options: Any) -> None:
+    for argument, value in options.items():
+        if value is not None:
+            raise ValueError(
+                f"OperatorProblem: `{argument}` has no meaning on samples, got {value!r:.60}; they come in batches "
+                "of `n`, or of the problem's `batch`."
+            )
 
 
 def _on_points(law: Law, points: Float[Array, "n d"]) -> Law:
@@ -211,7 +265,13 @@ def _chart_points(law: Law, points: Any, domain: Box) -> AbstractSampler:
     return Fixed(jnp.asarray(array))
 
 
-def average(residual: Any, n: int | None = None, points: Any = None, at: Mapping[str, Any] | None = None) -> Average:
+def average(
+    residual: Any,
+    n: int | None = None,
+    points: Any = None,
+    at: Mapping[str, Any] | None = None,
+    sampler: AbstractSampler | None = None,
+) -> Average:
     """The mean of a residual's losses:  E_z[ℓ(z)].
 
     **Arguments:**
@@ -221,12 +281,17 @@ def average(residual: Any, n: int | None = None, points: Any = None, at: Mapping
     - `points`: `Grid()`, `Uniform()`, `Sobol()`, an array of points or a dict by name; left open, the method chooses.
     - `at`: values of parameters at which alone the residual is averaged, all combinations, in place of their ranges:
       how a PINN discretises a family.
+    - `sampler`: another word for `points`, where these are a sampler, as in `worst_case`.
 
     !!! example
         `average(Initial(lambda x: jnp.sin(x)), n=256)`; `average(transport, n=4000, at={"beta": [1, 10, 20, 30]})`
     """
     if n is not None:
         n = checks.count("average", "n", n)
+    if sampler is not None:
+        if points is not None or not isinstance(sampler, AbstractSampler):
+            raise ValueError(f"average: `sampler` must be one such as Sobol(), with no `points`, got {sampler!r}.")
+        points = sampler
     if at is not None and points is not None and not isinstance(points, AbstractSampler):
         raise ValueError("average: `at` chooses values of parameters, and `points` all coordinates: give one of them.")
     return Average(as_condition("average", residual), n, points, None if at is None else dict(at))
@@ -266,7 +331,7 @@ def worst_case(
     return WorstCase(as_condition("worst_case", residual), n, sampler, alpha, over, grid)
 
 
-def each(observations: Any, loss: MeanSquare | RelativeL2 | None = None) -> Each:
+def each(observations: Any, loss: AbstractLoss | None = None) -> Each:
     """One loss for each sample:  ℓ_j = mean |u − data_j|²,  each with its own tolerance and multiplier.
 
     The multipliers rank the samples by difficulty. `loss` is `MeanSquare()` or `RelativeL2()`.
@@ -274,10 +339,8 @@ def each(observations: Any, loss: MeanSquare | RelativeL2 | None = None) -> Each
     !!! example
         `each(Observations({"x": x, "t": t}, values)) <= 1e-3`; a tolerance may be an array, one for each sample.
     """
-    if not isinstance(observations, Observations | Data):
+    if not isinstance(observations, AbstractSampled):
         raise ValueError(f"each: expected Observations(...) or Data(), got {observations!r}.")
-    if loss is None:
-        loss = observations.loss if isinstance(observations, Data) else MeanSquare()
-    if not isinstance(loss, MeanSquare | RelativeL2):
+    if loss is not None and not isinstance(loss, AbstractLoss):
         raise ValueError(f"each: `loss` must be MeanSquare() or RelativeL2(), got {loss!r}.")
-    return Each(observations, loss)
+    return Each(observations, observations.loss if loss is None else loss)

@@ -1,8 +1,8 @@
 """Solution operators: a network that maps an input function to a solution, one loss for each sample of a data set."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -11,16 +11,15 @@ import numpy as np
 import xarray as xr
 
 from .. import nn
-from .._base import Key, Model, checks
-from .._laws import Data, Derivative, Equation, Law, RelativeL2, Vocabulary, named
-from .._places import Box, SampleSet
-from ..samplers import AbstractSampler, Batches, ImportanceWeights
-from .grids import DataResidual, EquationResidual, difference_matrix
-from .measures import AbstractMeasure, Average, Constraint, Each, Sum, WorstCase
-from .pointwise import Problem
-from .problem import Recipe, named_sums, tolerance_for, uniquely_named
+from .._base import Key, Model, Scalar, checks
+from .._laws import Vocabulary
+from .._places import Box
+from .courses import Course, course
+from .grids import SampleLaws
+from .measures import AbstractMeasure, Constraint, Sum
+from .problem import AbstractProblem, ByConstraint, Recipe, named_sums, stripped, tolerance_for, uniquely_named
 from .samples import Samples, arrays_of, check_ring, split, spread
-from .term import Term, plain_term
+from .term import Term
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Network:
         return nn.FNO(self.inputs, outputs, modes, hidden=32, dimensions=len(self.grid), key=key)
 
 
-class OperatorProblem(Problem):
+class OperatorProblem(AbstractProblem):
     """What a solution operator must satisfy on the samples of a data set: input functions a_j and their solutions u_j,
 
         minimise   objective      subject to   ‖u(a_j) − u_j‖ ≤ ε   for each sample j.
@@ -63,13 +62,21 @@ class OperatorProblem(Problem):
         ```
     """
 
+    domain: Box
+    vocabulary: Vocabulary
+    parameters: dict[str, Scalar]
+    terms: tuple[Term, ...]
+    tolerances: ByConstraint
+    course: Course
     train: Samples
     validation: Samples | None
     test: Samples | None
     axes: tuple[np.ndarray, ...]
+    reference: None = eqx.field(static=True)
+    recipe: Recipe | None = eqx.field(static=True)
     batch: int = eqx.field(static=True)
 
-    pointwise = False
+    pointwise: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -114,101 +121,43 @@ class OperatorProblem(Problem):
         }
         self.vocabulary = Vocabulary(self.domain.names, (unknown,), tuple(fixed))
         self.parameters, self.recipe, self.reference = fixed, recipe, None
+        bare = tuple(name for name in coordinates if name not in dataset.coords)
+        laws = SampleLaws(self.train, self.axes, self.domain, self.vocabulary, self.batch, bare)
         sums = named_sums(objective, dict(constraints or {}))
         terms = [
-            self._term(measure, scale, owner) for owner, weighted in sums.items() for scale, measure in weighted.parts
+            measure.on_samples(scale, owner, laws)
+            for owner, weighted in sums.items()
+            for scale, measure in weighted.parts
         ]
         self.terms = uniquely_named(terms)
-        bare = [name for name in coordinates if name not in dataset.coords]
-        if bare and any(isinstance(term.law.residual, EquationResidual) for term in terms):
-            raise ValueError(
-                f"OperatorProblem: an equation needs the coordinates of {checks.listed(bare)}, which `dataset` lacks; "
-                "add them with dataset.assign_coords(...)."
-            )
         self.tolerances = {
             name: tolerance_for(name, constraint, [t for t in terms if t.owner == name])
             for name, constraint in (constraints or {}).items()
         }
-
-    def _term(self, measure: AbstractMeasure, scale: float, owner: str | None) -> Term:
-        if not isinstance(measure, Average | WorstCase | Each):
-            raise ValueError(f"OperatorProblem: expected average, worst_case or each, got {measure!r}.")
-        what = measure.observations if isinstance(measure, Each) else measure.condition
-        if isinstance(measure, Each) and owner is None:
-            raise ValueError("OperatorProblem: `each` has one value a sample and is no objective; use average(Data()).")
-        if isinstance(what, Data):
-            loss = measure.loss if isinstance(measure, Each) else what.loss
-            law = self._law_of_data(isinstance(loss, RelativeL2))
-        elif isinstance(what, Equation) and not isinstance(measure, Each):
-            law = self._law_of_equation(what.function)
-        else:
-            raise ValueError(
-                "OperatorProblem: a measure is of Data(), or of an equation by argument name, got "
-                f"{type(what).__name__}: conditions hold in the data already."
-            )
-        unused = {n: getattr(measure, n, None) for n in ("points", "at", "sampler", "over")}
-        for argument, value in unused.items():
-            if value is not None:
-                raise ValueError(
-                    f"OperatorProblem: `{argument}` has no meaning on samples, got {value!r:.60}; they come in batches "
-                    "of `n`, or of the problem's `batch`."
-                )
-        batches = Batches(min((getattr(measure, "n", None) or self.batch), len(self.train)))
-        worst = isinstance(measure, WorstCase)
-        sampler: AbstractSampler = ImportanceWeights(batches.n, batches) if worst else batches
-        alpha = measure.alpha if isinstance(measure, WorstCase) else 0.0
-        return plain_term(law, sampler, alpha, scale, owner, separate=isinstance(measure, Each), worst=worst)
-
-    def _place(self) -> SampleSet:
-        return SampleSet(jnp.arange(len(self.train), dtype=jnp.result_type(float))[:, None])
-
-    def _law_of_data(self, relative: bool) -> Law:
-        """The misfit of samples, mean-square or relative."""
-        samples = self.train
-        size = float(np.prod(samples.outputs.shape[1:]))
-        flat = np.asarray(samples.outputs).reshape(len(samples), -1)
-        norms = np.sqrt(np.einsum("ij,ij->i", flat, flat))  # which holds no second copy of the data
-        if relative and not np.all(norms > 0):
-            raise ValueError(
-                f"RelativeL2: sample {int(np.argmin(norms))} is zero everywhere, so nothing is relative to it; use "
-                "MeanSquare()."
-            )
-        divisors = jnp.asarray(norms if relative else np.full(len(samples), size**0.5), samples.outputs.dtype)
-        points = int(np.prod(samples.grid))
-        return Law(DataResidual(samples, divisors), self._place(), "data", 0, 1 if relative else 2, points)
-
-    def _law_of_equation(self, function: Callable[..., Any]) -> Law:
-        bound = named(function, self.vocabulary, "equation")
-        lengths = tuple(
-            float(length) if name in self.domain.periodic else None
-            for name, length in zip(self.domain.names, self.domain.lengths, strict=True)
-        )
-        axes = tuple(jnp.asarray(axis) for axis in self.axes)
-        along = {q.along for q in bound.quantities if isinstance(q, Derivative)}
-        differences = {
-            (axis, index.count(axis)): jnp.asarray(difference_matrix(self.axes[axis], index.count(axis)))
-            for index in along
-            for axis in set(index)
-            if lengths[axis] is None
-        }
-        residual = EquationResidual(self.train.inputs, axes, lengths, differences, bound)
-        return Law(residual, self._place(), "equation", bound.order, 2, int(np.prod(self.train.grid)))
+        self.course = course(self.tolerances)
 
     def bare(self) -> "OperatorProblem":
         # The samples that train are in the laws already.
-        return super().bare()._with(train=None, validation=None, test=None)  # pyright: ignore[reportReturnType]
+        return stripped(self, "recipe", "train", "validation", "test")
 
     @property
     def epoch(self) -> int:
-        """Steps in which each sample is seen once."""
-        return max(len(self.terms[0].law.place.points) // self.batch, 1)  # pyright: ignore
+        # In which each sample is seen once.
+        return max(int(self.terms[0].law.place.measure) // self.batch, 1)
+
+    @property
+    def held_out(self) -> Samples | None:
+        return self.validation
+
+    @property
+    def direction(self) -> int:
+        return 0  # whole functions are learned at once
 
     def network(self) -> Network:
         return Network(self.train.inputs.shape[-1], self.train.grid)
 
     def fits(self, model: Model) -> None:
-        residual = next(t.law.residual for t in self.terms)
-        samples = residual.samples.inputs if isinstance(residual, DataResidual) else residual.inputs  # pyright: ignore
+        samples = self.terms[0].law.residual.inputs  # pyright: ignore[reportAttributeAccessIssue]
         grid = tuple(len(axis) for axis in self.axes)
         wanted = (*grid, len(self.unknowns))
         try:

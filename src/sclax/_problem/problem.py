@@ -1,16 +1,25 @@
 """A problem pairs residuals, measures and tolerances, and evaluates them as pure functions of (model, points)."""
 
+import abc
 import dataclasses
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Self
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from .._base import Losses, Scalar
+from .._base import Density, Losses, Model, Points, Scalar, changed
+from .._laws import Vocabulary
+from .._places import Box
+from ..samplers import AbstractSampler, Grid, PersistentChains, Uniform
+from .courses import Course
 from .measures import AbstractMeasure, Constraint, Sum
+from .samples import Samples
 from .term import Term
 
-Multipliers = dict[str, Float[Array, "..."]]
+ByConstraint = dict[str, Float[Array, "..."]]  # a number for each constraint, or one for each of its samples
 
 
 class TermValues(NamedTuple):
@@ -26,7 +35,7 @@ class Evaluation(NamedTuple):
     """The objective, each constraint's value, and the terms they are made of."""
 
     objective: Scalar
-    values: Multipliers
+    values: ByConstraint
     terms: tuple[TermValues, ...]
     seen: dict[str, Bool[Array, "..."]]  # which entries of `values` the pass has found; others stand at their tolerance
 
@@ -36,6 +45,137 @@ class Recipe(NamedTuple):
 
     name: str
     arguments: tuple[tuple[str, Any], ...]
+
+
+class AbstractProblem(eqx.Module):
+    """What is known about a solution:  minimise objective(u)  subject to  value_k(u) ≤ tolerance_k.
+
+    Two final classes: `Problem`, of unknowns at points, and `OperatorProblem`, of a map between functions.
+
+    !!! example
+        `def train(problem: scl.AbstractProblem): return scl.solve(problem)`
+    """
+
+    domain: eqx.AbstractVar[Box]
+    vocabulary: eqx.AbstractVar[Vocabulary]
+    parameters: eqx.AbstractVar[dict[str, Scalar]]
+    terms: eqx.AbstractVar[tuple[Term, ...]]
+    tolerances: eqx.AbstractVar[ByConstraint]
+    course: eqx.AbstractVar[Course]
+    reference: eqx.AbstractVar[Any]
+    recipe: eqx.AbstractVar[Recipe | None]
+
+    pointwise: ClassVar[bool]  # whether the network maps points, and a residual is at points
+
+    @property
+    @abc.abstractmethod
+    def epoch(self) -> int | None:
+        """Steps after which training has seen all data once; None where points are drawn afresh."""
+
+    @property
+    @abc.abstractmethod
+    def held_out(self) -> Samples | None:
+        """Samples that train nothing and tell which state is the best; None where there are none."""
+
+    @property
+    @abc.abstractmethod
+    def direction(self) -> int:
+        """Where solutions evolve to: 1 from the first time on, -1 back from the last one, 0 where there is no time, or
+        conditions are at both of its ends."""
+
+    @abc.abstractmethod
+    def network(self) -> Callable[..., Model]:
+        """The function (domain, outputs, key) that builds the default network."""
+
+    @abc.abstractmethod
+    def fits(self, model: Model) -> None:
+        """A network of the wrong size fails here, with names, and not deep inside a derivative."""
+
+    @abc.abstractmethod
+    def bare(self) -> Self:
+        """The problem without what training never looks at, in the current precision: all that compiled code sees."""
+
+    @property
+    def unknowns(self) -> tuple[str, ...]:
+        return self.vocabulary.unknowns
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        return tuple(self.tolerances)
+
+    def without_reference(self) -> Self:
+        return changed(self, reference=None)
+
+    def completed(self, worst_case: AbstractSampler | None = None, average: AbstractSampler | None = None) -> Self:
+        """The problem with every open choice of points made: `worst_case` for worst cases, `average` for averages.
+
+        Left open here too, averages use a grid where one coordinate is free and fresh uniform points elsewhere, worst
+        cases persistent chains.
+        """
+
+        def choose(term: Term) -> AbstractSampler:
+            if term.sampler is not None:
+                return term.sampler
+            few = term.law.place.chart.dimension <= 1
+            if term.worst:
+                sampler = worst_case or PersistentChains()
+            else:
+                sampler = average or (Grid() if few else Uniform(1000 if term.law.place is self.domain else 256))
+            return sampler.sized(term.n)
+
+        return self.resampled(choose)
+
+    def sampled_by(self, sampler: AbstractSampler) -> Self:
+        """The problem with `sampler` for every worst case: with `Uniform()` a PINN, with `R3()` that baseline."""
+        return self.resampled(lambda term: sampler.sized(term.n) if term.worst else term.sampler)
+
+    def resampled(self, choose: Callable[[Term], AbstractSampler | None]) -> Self:
+        """The problem with the sampler `choose(term)` for every term."""
+        return changed(self, terms=tuple(dataclasses.replace(term, sampler=choose(term)) for term in self.terms))
+
+    def density(self, model: Model, term: Term, level: Scalar) -> Density:
+        """ψ_α of `term` up to a factor, as a function of chart points: [ℓ − level]₊, with nothing to differentiate."""
+
+        def density(w: Points) -> Losses:
+            rows = term.law.rows(model, self.parameters, w)
+            return jnp.maximum(term.law.losses(rows) - level, 0.0)
+
+        return density
+
+    def evaluate(self, model: Model, points: tuple[Points, ...]) -> Evaluation:
+        """One pass: every term at its chart points. Weights are constants for differentiation."""
+        found = tuple(self._pass(model, term, w) for term, w in zip(self.terms, points, strict=True))
+        objective = jnp.asarray(0.0)
+        values: ByConstraint = {name: jnp.zeros_like(tolerance) for name, tolerance in self.tolerances.items()}
+        seen = {name: jnp.ones(tolerance.shape, bool) for name, tolerance in self.tolerances.items()}
+        for term, result, w in zip(self.terms, found, points, strict=True):
+            if term.owner is None:
+                objective = objective + term.scale * result.value
+            elif term.separate:  # the samples of this pass, perhaps not all of them
+                index, tolerance = w[:, 0].astype(int), self.tolerances[term.owner]
+                values[term.owner] = tolerance.at[index].set(term.scale * result.value)
+                seen[term.owner] = jnp.zeros(tolerance.shape, bool).at[index].set(True)
+            else:
+                values[term.owner] = values[term.owner] + term.scale * result.value
+        return Evaluation(objective, values, found, seen)
+
+    def _pass(self, model: Model, term: Term, w: Points) -> TermValues:
+        rows = term.law.rows(model, self.parameters, w)
+        losses = term.law.losses(rows)
+        averaged = self.course.averaged[term.owner] if term.worst and term.owner is not None else 0.0
+        weights = jax.lax.stop_gradient(term.weights(losses, averaged))
+        return TermValues(rows, losses, weights, losses if term.separate else jnp.vdot(weights, losses))
+
+    def violations(self, values: ByConstraint) -> ByConstraint:
+        """value − tolerance for each constraint; positive means violated."""
+        return {name: values[name] - self.tolerances[name] for name in self.tolerances}
+
+
+def stripped(problem: AbstractProblem, *fields: str) -> Any:
+    """The problem without some of its fields, and its numbers in the current precision."""
+    precision = jnp.result_type(float)
+    cast = lambda leaf: jnp.asarray(leaf, precision) if eqx.is_inexact_array(leaf) else leaf
+    return jax.tree.map(cast, changed(problem, **dict.fromkeys(fields)))
 
 
 def named_sums(objective: Any, constraints: dict[str, Any]) -> dict[str | None, Sum]:

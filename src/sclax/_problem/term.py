@@ -1,5 +1,7 @@
 """One law under one measure, ready to evaluate."""
 
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -21,8 +23,6 @@ class Term(eqx.Module):
     separate: bool = eqx.field(static=True)  # each sample has a multiplier of its own
     worst: bool = eqx.field(static=True)
     n: int | None = eqx.field(static=True)
-    temper: Float[Array, ""]  # the share of an average in a worst case that cannot be met everywhere
-    march: Float[Array, ""]  # 1 where training goes forwards from the first time, -1 backwards from the last, 0 neither
 
     @property
     def chosen(self) -> AbstractSampler:
@@ -31,15 +31,29 @@ class Term(eqx.Module):
             raise ValueError(f"Problem: no points are chosen yet for `{self.name}`; call problem.completed() first.")
         return self.sampler
 
+    @property
+    def points(self) -> int:
+        """How many points a pass has."""
+        return self.chosen.count(self.law.place)
+
     def density(self, losses: Losses) -> Losses:
         """ψ_α up to a factor:  [ℓ − α max ℓ]₊."""
         return jnp.maximum(losses - self.alpha * jnp.max(losses), 0.0)
 
-    def weights(self, losses: Losses) -> Losses:
-        """The weight of each point's loss."""
-        return (1 - self.temper) * self.chosen.weights(self.density(losses)) + self.temper / losses.shape[0]
+    def weights(self, losses: Losses, averaged: Any = 0.0) -> Losses:
+        """The weight of each point's loss; `averaged` is the share of an even weight in it."""
+        return (1 - averaged) * self.chosen.weights(self.density(losses)) + averaged / losses.shape[0]
 
 
-def plain_term(law, sampler, alpha, scale, owner, *, separate=False, worst=False, n=None) -> Term:
-    none = jnp.zeros(())
-    return Term(law, sampler, jnp.asarray(alpha), jnp.asarray(scale), law.name, owner, separate, worst, n, none, none)
+def plain_term(
+    law: Law,
+    sampler: AbstractSampler | None,
+    alpha: float,
+    scale: float,
+    owner: str | None,
+    *,
+    separate: bool = False,
+    worst: bool = False,
+    n: int | None = None,
+) -> Term:
+    return Term(law, sampler, jnp.asarray(alpha), jnp.asarray(scale), law.name, owner, separate, worst, n)

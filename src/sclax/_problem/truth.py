@@ -1,12 +1,37 @@
 """References: what a solution is compared with, never in training."""
 
+import abc
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import xarray as xr
+from jaxtyping import Array, Float
+
+from .._base import Points
+from .._laws import Vocabulary, named
 
 
-class Solved:
+class AbstractReference(abc.ABC):
+    """A solution that is known: by a formula at any points, or on a grid."""
+
+    @abc.abstractmethod
+    def grid(self, parameters: Mapping[str, float], family: Mapping[str, float]) -> xr.Dataset | xr.DataArray | None:
+        """The solution on its own grid at given parameters of a family; None for a formula."""
+
+    def formula(self) -> Callable[..., Any] | None:
+        """The solution as a function by argument name; None for a grid."""
+        return None
+
+    def values(self, name: str, wanted: np.ndarray | None) -> np.ndarray | None:
+        """The values of a family's parameter that a grid has, the nearest to those that are wanted; None for any."""
+        return None
+
+
+class Solved(AbstractReference):
     """A reference that a classical solver computes when it is first asked for:  `solver(**parameters)` gives an xarray
     Dataset with the unknowns as variables, or a DataArray of the only unknown.
 
@@ -19,3 +44,62 @@ class Solved:
 
     def at(self, **parameters: float) -> xr.Dataset | xr.DataArray:
         return self._solver(**parameters)
+
+    def grid(self, parameters, family):
+        return self.at(**parameters, **family)
+
+
+class OnGrid(AbstractReference):
+    """Values on a grid, over a family's parameters too where it has them."""
+
+    def __init__(self, data: xr.Dataset | xr.DataArray):
+        self._data = data
+
+    def grid(self, parameters, family):
+        along = {name: value for name, value in family.items() if name in self._data.dims}
+        return self._data.sel(along, method="nearest") if family else self._data
+
+    def values(self, name, wanted):
+        if name not in self._data.coords:
+            return None
+        known = np.atleast_1d(self._data.coords[name])
+        return known if wanted is None else known[np.abs(known[:, None] - wanted).argmin(axis=0)]
+
+
+class Formula(AbstractReference):
+    """A function by argument name."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self._function = function
+
+    def grid(self, parameters, family):
+        return None
+
+    def formula(self):
+        return self._function
+
+
+def as_reference(owner: str, reference: Any) -> AbstractReference | None:
+    """What users give as a reference, read; None stays None."""
+    if reference is None or isinstance(reference, AbstractReference):
+        return reference
+    if isinstance(reference, xr.Dataset | xr.DataArray):
+        return OnGrid(reference)
+    if callable(reference):
+        return Formula(reference)
+    raise ValueError(f"{owner}: `reference` must be a function or an xarray Dataset, got {type(reference).__name__}.")
+
+
+def formula_at(
+    function: Callable[..., Any], vocabulary: Vocabulary, parameters: Mapping[str, Any], points: Points
+) -> Float[Array, "n m"]:
+    """A formula at many points, one column for each unknown."""
+    bound = named(function, Vocabulary(vocabulary.coordinates, (), vocabulary.parameters), "reference")
+
+    def at(z):
+        found = bound(lambda z: z, parameters, z)
+        if isinstance(found, Mapping):
+            found = tuple(found[name] for name in vocabulary.unknowns)
+        return jnp.stack([jnp.asarray(f) for f in (found if isinstance(found, tuple | list) else (found,))])
+
+    return jax.vmap(at)(points)

@@ -1,10 +1,14 @@
-from .history import Records as Records
-from .history import Summary as Summary
+"""What a user holds afterwards: evaluate, check, plot, record, save and load. Never trains."""
+
+from .abstract import AbstractSolution as AbstractSolution
+from .history import History as History
+from .history import Row as Row
 from .history import Tempered as Tempered
 from .history import largest as largest
 from .operator_solution import OperatorSolution as OperatorSolution
+from .outcome import RESULTS as RESULTS
+from .record import versions as versions
 from .report import Report as Report
-from .solution import RESULTS as RESULTS
 from .solution import Solution as Solution
-from .solution import result_name as result_name
 from .storage import load_solution as load_solution
+from .storage import solution_of as solution_of

@@ -15,8 +15,8 @@ from rich.progress import Progress
 
 from .._base import Model, Points, checks
 from .._laws import outputs
-from .._places import TIME, Discretised
-from .._problem import Problem, Solved, Term
+from .._places import TIME
+from .._problem import AbstractProblem, AbstractReference, Problem, Term, as_reference, formula_at
 
 BLOCK = 16_384  # points evaluated at once, which bounds memory
 
@@ -64,33 +64,37 @@ def error_map(
     `axes` are the values of parameters, where they are not those of the test grid. One parameter is evaluated at a
     time, so memory does not grow with their number.
     """
-    reference = problem.reference if reference is None else reference
-    if reference is None:
+    known = as_reference("error", problem.reference if reference is None else reference)
+    if known is None:
         return None
-    if not callable(reference) and not isinstance(reference, Solved | xr.Dataset | xr.DataArray):
-        raise ValueError(f"error: `reference` must be a function or an xarray Dataset, got {type(reference).__name__}.")
     family = _family(problem, axes or {})
-    if isinstance(reference, xr.Dataset | xr.DataArray):
-        for name in [name for name in family if name in reference.coords]:
-            known = np.atleast_1d(reference.coords[name])
-            wanted = (axes or {}).get(name, known)  # of which the reference has the nearest
-            family[name] = known[np.abs(known[:, None] - wanted).argmin(axis=0)]
-    bare = problem.bare()
+    for name in family:
+        values = known.values(name, (axes or {}).get(name))
+        family[name] = family[name] if values is None else values
+    bare, formula = problem.bare(), known.formula()
 
     def error(values: tuple[float, ...]) -> float:
-        truth = problem.truth(reference, **dict(zip(family, values, strict=True)))
         inner = [name for name in problem.domain.names if name not in family]
-        axes = default_axes(problem) if truth is None else _axes_of(problem, truth, inner)
+        on_grid = truth(problem, known, **dict(zip(family, values, strict=True)))
+        axes = default_axes(problem) if on_grid is None else _axes_of(problem, on_grid, inner)
         grid = tuple(jnp.asarray(axes[name]) for name in inner)
-        if truth is None:
-            wrong, size = _squares(bare, model, grid, jnp.asarray(values), reference)
+        if on_grid is None:
+            wrong, size = _squares(bare, model, grid, jnp.asarray(values), formula)
             return float(jnp.sqrt(wrong / size))
         found = np.asarray(_on_grid(bare, model, grid, jnp.asarray(values)), float)
-        true = np.stack([truth[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
+        true = np.stack([on_grid[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
         return float(np.linalg.norm(found - true) / np.linalg.norm(true))
 
     errors = _over(family, error, "error", progress)
     return xr.DataArray(errors, coords=family, dims=tuple(family), name="relative_l2")
+
+
+def truth(problem: Problem, reference: AbstractReference | None, **family: float) -> xr.Dataset | None:
+    """A reference on its grid, at given parameters of a family; None where it is a formula, or there is none."""
+    if reference is None:
+        return None
+    found = reference.grid({name: float(v) for name, v in problem.parameters.items()}, family)
+    return found.to_dataset(name=problem.unknowns[0]) if isinstance(found, xr.DataArray) else found
 
 
 def residual_map(
@@ -123,12 +127,9 @@ def residual_map(
     return xr.Dataset({"rms": (dims, found[..., 0]), "largest": (dims, found[..., 1])}, coords=family)
 
 
-def whole(problem: Problem, term: Term) -> Term:
+def whole(problem: AbstractProblem, term: Term) -> Term:
     """The law over the whole range of the parameters, where it was trained at some of their values."""
-    place = term.law.place
-    if not isinstance(place, Discretised):
-        return term
-    return dataclasses.replace(term, law=dataclasses.replace(term.law, place=place.inner.within(problem.domain)))
+    return dataclasses.replace(term, law=dataclasses.replace(term.law, place=term.law.place.whole(problem.domain)))
 
 
 def _family(problem: Problem, axes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -164,14 +165,8 @@ def _on_grid(problem: Problem, model: Model, axes: tuple[Array, ...], values: Fl
 def _squares(problem: Problem, model: Model, axes: tuple[Array, ...], values: Float[Array, " p"], reference: Any):
     """Σ |u − reference|² and Σ |reference|² over a grid."""
     points = _mesh(problem, axes, values)
-    true = _reference(problem, tuple(points.T), reference)
+    true = formula_at(reference, problem.vocabulary, problem.parameters, points)
     return jnp.sum((_values(model, points, len(problem.unknowns)) - true) ** 2), jnp.sum(true**2)
-
-
-@eqx.filter_jit
-def _reference(problem: Problem, columns: tuple[Array, ...], reference: Callable[..., Any]) -> Float[Array, "n m"]:
-    by_name = dict(zip(problem.domain.names, columns, strict=True))
-    return jnp.stack(problem.reference_on(by_name, reference), axis=-1)
 
 
 def _axes_of(problem: Problem, truth: xr.Dataset, names: list[str]) -> dict[str, np.ndarray]:
@@ -193,14 +188,25 @@ def residual_size(term: Term, losses: Any) -> Any:
     return losses if term.law.power == 1 else losses**0.5
 
 
-def losses(problem: Problem, model: Model, term: Term, w: Points) -> Float[Array, " n"]:
+def losses(problem: AbstractProblem, model: Model, term: Term, w: Points) -> Float[Array, " n"]:
     """The loss of a law at many chart points, in blocks of bounded memory."""
     return _losses(problem.bare(), model, term, w)
 
 
 @eqx.filter_jit
-def _losses(problem: Problem, model: Model, term: Term, w: Points) -> Float[Array, " n"]:
+def _losses(problem: AbstractProblem, model: Model, term: Term, w: Points) -> Float[Array, " n"]:
     def loss(w):
         return term.law.losses(term.law.rows(model, problem.parameters, w[None]))[0]
 
     return jax.lax.map(loss, w, batch_size=max(BLOCK // term.law.inner, 1))
+
+
+def objective(problem: AbstractProblem, model: Model, points: int = 4096) -> float:
+    """The objective on even points, for a run that has made no record."""
+    total = 0.0
+    for term in problem.terms:
+        if term.owner is None:
+            place = term.law.place
+            w = place.grid(0) if place.finite else place.sobol(max(points // term.law.inner, 1))
+            total += float(term.scale) * float(jnp.mean(losses(problem, model, term, w)))
+    return total

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import os
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
@@ -10,14 +11,23 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array
 
-from .._base import checks, precision
-from .._problem import OperatorProblem, Samples, predictions, relative_errors
+from .._base import Model, checks, precision
+from .._problem import (
+    OperatorProblem,
+    Samples,
+    interpolation,
+    nearest_neighbour,
+    predictions,
+    relative_errors,
+)
 from . import plot, report
-from .solution import Solution
+from .abstract import AbstractSolution
 
 
-class OperatorSolution(Solution):
-    """A trained operator with the data set that it learned from; see `Solution` for what is not listed here.
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class OperatorSolution(AbstractSolution):
+    """A trained operator with the data set that it learned from; see `AbstractSolution` for what is not listed
+    here.
 
     !!! example
         `solution(initial)`; `solution.errors("test").max()`; `solution.hardest(5)`; `print(solution.check())`
@@ -25,7 +35,7 @@ class OperatorSolution(Solution):
 
     problem: OperatorProblem
 
-    def __call__(self, values: Any, **points: int) -> Array:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __call__(self, values: Any, **points: int) -> Array:
         """The solution of an input function, or of many (along the first axis), on its own grid, fine or coarse.
 
         `points` are the numbers of points along coordinates that the input lacks, from the first to the last value of
@@ -103,10 +113,16 @@ class OperatorSolution(Solution):
         error = self.error(reference)
         return None if error is None else xr.DataArray(error, name="relative_l2")
 
+    def compared_with(self, last: Model) -> "OperatorSolution":
+        if self.problem.test is None:
+            return self
+        more = {**self.history.more, "last_errors": np.asarray(relative_errors(last, self.problem.test))}
+        return dataclasses.replace(self, history=dataclasses.replace(self.history, more=more))
+
     @property
     def last_error(self) -> float | None:
         """The test error of the last state; `error()` is that of the state of lowest validation error."""
-        found = self.history.get("last_errors")
+        found = self.history.more.get("last_errors")
         return None if found is None else float(np.mean(found))
 
     def hardest(self, n: int = 5) -> xr.Dataset:
@@ -138,7 +154,14 @@ class OperatorSolution(Solution):
     def check(self, points: int = 1_000_000, seed: int = 1) -> report.Report:
         """Does every law hold on the training samples, and which is the worst? With the errors on unseen samples."""
         with precision.of(self.model):
-            found = report.check(self.problem, self.model, self.multipliers, points=points, unpriced=self.unpriced)
+            found = report.check(
+                self.problem,
+                self.model,
+                self.multipliers,
+                points=points,
+                unpriced=self.unpriced,
+                unfinished=self._unfinished,
+            )
         notes = list(found.notes)
         for split in ("validation", "test"):
             if getattr(self.problem, split) is not None:
@@ -150,13 +173,7 @@ class OperatorSolution(Solution):
         count = len(self.problem.train)
         return dataclasses.replace(found, points=count, drawn=f"the {count:,} training samples", notes=tuple(notes))
 
-    def grid(self, **coordinates: Any) -> xr.Dataset:
-        raise ValueError("grid: an operator needs an input function: call solution(values), on any grid.")
-
-    def residual(self, name: str, **coordinates: Any) -> Any:
-        raise ValueError("residual: an operator's equations hold on grids; check() says how well.")
-
-    def plot(self, path: str | os.PathLike[str] | None = None, sample: int = 0) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def plot(self, path: str | os.PathLike[str] | None = None, sample: int = 0) -> Any:
         """A figure of one test sample (or training sample, without any): input, solution, network and error."""
         samples = self.problem.test if self.problem.test is not None else self.problem.train
         if not 0 <= sample < len(samples):
@@ -173,3 +190,25 @@ class OperatorSolution(Solution):
         splits = [s for s in ("train", "validation", "test") if getattr(self.problem, s) is not None]
         errors = {split: self.errors(split) for split in splits}
         return plot.multipliers(self.problem, self.history, prices, errors, path=path)
+
+    def draw(self, directory: str | os.PathLike[str]) -> list[str]:
+        folder = Path(directory)
+        self.plot(folder / "solution.png")
+        self.plot_history(folder / "history.png")
+        self.plot_multipliers(folder / "multipliers.png")
+        return sorted(path.name for path in folder.glob("*.png"))
+
+    def details(self, errors: xr.DataArray | None) -> dict[str, Any]:
+        """The errors on each part of the data, of the last state, and of baselines without a network."""
+        problem = self.problem
+        found: dict[str, Any] = {"relative_l2_last": self.last_error}
+        for split in ("train", "validation", "test"):
+            if getattr(problem, split) is not None:
+                of_samples = self.errors(split)
+                found[f"{split}_errors"] = {"mean": float(of_samples.mean()), "worst": float(of_samples.max())}
+        if problem.test is not None:
+            found["nearest_neighbour"] = float(nearest_neighbour(problem.train, problem.test).mean())
+            between = interpolation(problem.train, problem.test)
+            if between is not None:
+                found["interpolation"] = float(between.mean())
+        return found

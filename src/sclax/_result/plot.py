@@ -13,9 +13,10 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from .._base import Model, checks
-from .._places import TIME, Box
-from .._problem import OperatorProblem, Problem, Samples
+from .._places import TIME
+from .._problem import OperatorProblem, Problem, Samples, formula_at
 from . import evaluate
+from .history import History
 
 INK, ACCENT, SECOND = "#1b2a41", "#c8553d", "#3b7ea1"
 COLOURS = (SECOND, ACCENT, "#588157", "#8d6a9f", "#d9a441", INK)
@@ -105,7 +106,7 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
     names = problem.domain.names
     fixed = {name: float(axes[name][0]) for name in names if name not in shown}
     family = {name: value for name, value in fixed.items() if name in problem.domain.parameters}
-    truth = problem.truth(problem.reference, **family)
+    truth = evaluate.truth(problem, problem.reference, **family)
     if truth is not None:
         # On the reference's own grid there is nothing to interpolate.
         truth = truth.sel({name: value for name, value in fixed.items() if name in truth.coords}, method="nearest")
@@ -123,8 +124,9 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
     found = evaluate.values(problem, model, points)
     panels: list[tuple[str, np.ndarray, str]] = []
     true = None
-    if callable(problem.reference):
-        true = problem.reference_on(dict(zip(names, points.T, strict=True)), problem.reference)
+    formula = None if problem.reference is None else problem.reference.formula()
+    if formula is not None:
+        true = np.asarray(formula_at(formula, problem.vocabulary, problem.parameters, points)).T
     elif truth is not None:
         true = [truth[u].transpose(*(n for n in names if n in shown)).values.ravel() for u in problem.unknowns]
     for u, name in enumerate(problem.unknowns):
@@ -132,7 +134,7 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
         if true is not None:
             panels.append((f"error of {label(name)}", field(found[:, u]) - field(true[u]), "signed"))
     for term in problem.terms:
-        if isinstance(term.law.place, Box) and term.law.place.names == names:
+        if term.law.place.chart.names == names:
             height = evaluate.residual_size(term, evaluate.losses(problem, model, term, points))
             panels.append((f"|residual| of {term.name}", field(height), "size"))
     # At most four side by side, which still fit a page.
@@ -161,15 +163,15 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
     return finish(figure, path)
 
 
-def history(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = None) -> Figure:
+def history(problem: Problem, history: History, path: Path_ = None) -> Figure:
     """Objective and constraint values with their tolerances, and multipliers, over the steps of training."""
     figure, (left, right) = subplots(2, width=4.2, height=3.0)
-    steps = history["step"]
-    if np.any(history["objective"] > 0):
-        left.semilogy(steps, history["objective"], color=INK, lw=1.3, label="objective")
+    steps = history.step
+    if np.any(history.objective > 0):
+        left.semilogy(steps, history.objective, color=INK, lw=1.3, label="objective")
     for i, (name, tolerance) in enumerate(problem.tolerances.items()):
         colour = COLOURS[i % len(COLOURS)]
-        values, prices = history[f"values.{name}"], history[f"multipliers.{name}"]
+        values, prices = history.values[name], history.multipliers[name]
         if values.ndim > 1:  # one per sample: the worst, the median
             left.semilogy(steps, np.nanmax(values, axis=1), color=colour, lw=1.3, label=f"{name}: worst")
             left.semilogy(steps, np.nanmedian(values, axis=1), color=colour, lw=0.9, ls=":", label=f"{name}: median")
@@ -189,19 +191,19 @@ def history(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = N
     return finish(figure, path)
 
 
-def _clouds(problem: Problem, history: Mapping[str, np.ndarray]) -> tuple[str, list[Cloud]] | None:
+def _clouds(problem: Problem, history: History) -> tuple[str, list[Cloud]] | None:
     """The first worst case on the interior, and its points at up to four stages of training; None without one."""
     names = problem.domain.names
     for term in problem.terms:
-        if term.worst and term.law.place.chart.names == names and f"snapshot.{term.name}" in history:
-            steps = history["snapshot_step"]
-            points, weights = history[f"snapshot.{term.name}"], history[f"snapshot_weights.{term.name}"]
+        if term.worst and term.law.place.chart.names == names and term.name in history.snapshot:
+            steps = history.snapshot_step
+            points, weights = history.snapshot[term.name], history.snapshot_weights[term.name]
             stages = np.unique(np.linspace(0, len(steps) - 1, min(4, len(steps))).round().astype(int))
             return term.name, [Cloud(int(steps[i]), points[i], weights[i] / np.mean(weights[i])) for i in stages]
     return None
 
 
-def samples(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = None) -> Figure | None:
+def samples(problem: Problem, history: History, path: Path_ = None) -> Figure | None:
     """The points of ψ_α at up to four stages of training, of the first worst case on the interior; None without one.
 
     A sampler that weighs its points instead of moving them shows its weights as areas.
@@ -228,7 +230,7 @@ def samples(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = N
     return finish(figure, path)
 
 
-def marginals(problem: Problem, history: Mapping[str, np.ndarray], path: Path_ = None) -> Figure | None:
+def marginals(problem: Problem, history: History, path: Path_ = None) -> Figure | None:
     """The density of ψ_α along each coordinate, at up to four stages of training; None without a worst case."""
     found = _clouds(problem, history)
     if found is None:
@@ -323,7 +325,7 @@ def operator(problem: OperatorProblem, samples: Samples, sample: int, found: np.
 
 def multipliers(
     problem: OperatorProblem,
-    history: Mapping[str, np.ndarray],
+    history: History,
     prices: np.ndarray,
     errors: Mapping[str, np.ndarray],
     path: Path_ = None,
@@ -335,11 +337,11 @@ def multipliers(
     size.plot(magnitude, prices, ".", ms=4, mew=0, color=SECOND, alpha=0.7)
     size.set_xlabel("root mean square of the input", fontsize=9)
     size.set_ylabel("multiplier", fontsize=9)
-    rows = next(a for n, a in history.items() if n.startswith("multipliers.") and a.ndim == 2)
+    rows = next(a for a in history.multipliers.values() if a.ndim == 2)
     for low, high, alpha in ((0, 100, 0.15), (10, 90, 0.25), (25, 75, 0.35)):
         band = np.percentile(rows, [low, high], axis=1)
-        growth.fill_between(history["step"], *band, color=SECOND, alpha=alpha, lw=0)
-    growth.plot(history["step"], np.median(rows, axis=1), color=INK, lw=1.2)
+        growth.fill_between(history.step, *band, color=SECOND, alpha=alpha, lw=0)
+    growth.plot(history.step, np.median(rows, axis=1), color=INK, lw=1.2)
     growth.set_xlabel("step", fontsize=9)
     growth.set_title("multipliers over training", fontsize=10, color=INK)
     spread.hist(prices, bins=30, color=SECOND)

@@ -12,8 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._base import Key, Model, Points, checks
-from .._places import Box, PointSet
-from .._problem import Problem, Term
+from .._problem import AbstractProblem, Term
 from . import evaluate
 
 
@@ -46,6 +45,7 @@ class Report:
     points: int
     notes: tuple[str, ...]
     drawn: str = ""  # what was looked at, where it is no sample of points
+    unfinished: str = ""  # how training ended, where that was before it had converged
 
     @property
     def holds(self) -> bool:
@@ -68,7 +68,7 @@ class Report:
     def __str__(self) -> str:
         head = "Every constraint holds" if self.holds else "Some constraint is violated"
         drawn = self.drawn or f"an independent sample of {self.points:,} points"
-        lines = [f"{head} on {drawn}.", ""]
+        lines = [f"{head} on {drawn}.", *([self.unfinished] if self.unfinished else []), ""]
         columns = ("law", "measure", "tolerance", "estimate", "violation", "multiplier", "max |r|", "worst at")
         rows: list[tuple[str, ...]] = [columns]
         for f in self.findings:
@@ -77,7 +77,7 @@ class Report:
             rows.append((f.name, f.kind, *("–" if x is None else f"{x:.3g}" for x in numbers), place))
         widths = [max(len(row[i]) for row in rows) for i in range(len(columns))]
         lines += ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        lines.insert(3, "  ".join("─" * w for w in widths))
+        lines.insert(lines.index("") + 2, "  ".join("─" * w for w in widths))
         lines += ["", *(f"{f.name}: {f.verdict}" for f in self.findings)]
         lines += [f"Note: {note}" for note in self.notes]
         return "\n".join(lines)
@@ -86,7 +86,7 @@ class Report:
 
 
 def check(
-    problem: Problem,
+    problem: AbstractProblem,
     model: Model,
     multipliers: Mapping[str, Any],
     *,
@@ -94,11 +94,12 @@ def check(
     seed: int = 1,
     unpriced: Collection[str] = (),
     remarks: Mapping[str, str] | None = None,
+    unfinished: str = "",
 ) -> Report:
     """Draws `points` independent uniform points for each law and says whether and where it holds.
 
     `unpriced` are the constraints whose multiplier is a fixed weight or sits at its cap, and prices nothing; `remarks`
-    by constraint are added to the verdicts.
+    by constraint are added to the verdicts. `unfinished` says how a run ended that had not converged.
     """
     points, problem = checks.count("check", "points", points), problem.bare()
     key = jr.key(np.uint32(seed) ^ np.uint32(0x5C1A))  # not a key that training used
@@ -117,8 +118,7 @@ def check(
         violation = None if tolerance is None else float(estimate - tolerance)
         multiplier = None
         # Each sample of a constraint that is trained in batches pushes in a share of the steps only.
-        size = len(term.law.place.points) if isinstance(term.law.place, PointSet) else 1
-        share = min((getattr(term.chosen, "n", None) or size) / size, 1.0) if term.separate else 1.0
+        share = min(term.points / term.law.place.measure, 1.0) if term.separate else 1.0
         share *= any(t.owner is None for t in problem.terms)
         if term.owner is not None:
             entries = np.asarray(multipliers[term.owner])
@@ -138,7 +138,7 @@ def check(
         remark = (remarks or {}).get(term.owner or "", "")
         verdict = f"{_verdict(finding, term.owner not in unpriced, share)} {remark} {_reliability(finding)}".strip()
         findings.append(dataclasses.replace(finding, verdict=verdict))
-    return Report(tuple(findings), points, tuple(_notes(problem)))
+    return Report(tuple(findings), points, tuple(_notes(problem)), unfinished=unfinished)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,8 +151,8 @@ class _Sample:
     sample: int  # the worst sample, of a law on finitely many
 
 
-def _examine(problem: Problem, model: Model, term: Term, n: int, key: Key) -> _Sample:
-    finite = isinstance(term.law.place, PointSet)
+def _examine(problem: AbstractProblem, model: Model, term: Term, n: int, key: Key) -> _Sample:
+    finite = term.law.place.finite
     w = term.law.place.grid(0) if finite else term.law.place.uniform(max(n // term.law.inner, 1), key)
     losses = np.asarray(evaluate.losses(problem, model, term, w), float)
     losses = np.where(np.isfinite(losses), losses, np.inf)  # NaN is no smaller than anything
@@ -182,7 +182,7 @@ def _examine(problem: Problem, model: Model, term: Term, n: int, key: Key) -> _S
 
 
 def _by_parameters(
-    problem: Problem, term: Term, w: np.ndarray, losses: np.ndarray
+    problem: AbstractProblem, term: Term, w: np.ndarray, losses: np.ndarray
 ) -> tuple[dict[str, tuple[float, float]], float]:
     """Where in a family's ranges the mean loss is largest, and by what factor against the median part; ten parts of one
     range, five of each of several."""
@@ -204,7 +204,7 @@ def _by_parameters(
 
 
 @eqx.filter_jit
-def _polish(problem: Problem, model: Model, term: Term, w: Points) -> tuple[Points, Float[Array, " n"]]:
+def _polish(problem: AbstractProblem, model: Model, term: Term, w: Points) -> tuple[Points, Float[Array, " n"]]:
     """A few steps of projected ascent on the loss, with a step length that shrinks where it fails."""
     chart = term.law.place.chart
     lower, sides = jnp.asarray(chart.lower, w.dtype), jnp.asarray(chart.lengths, w.dtype)
@@ -243,6 +243,8 @@ def _verdict(f: Finding, priced: bool, share: float) -> str:
             f"Its multiplier is {f.multiplier:.3g}, which says how hard training pushes; if it keeps growing while the "
             "violation stays, the constraints may contradict each other."
         )
+    elif violated:
+        price = "Its multiplier is still 0: training has not begun to push."
     elif f.multiplier > 0 and not share:
         price = f"Its multiplier is {f.multiplier:.3g}: how hard it was to meet, beside the others."
     elif f.multiplier > 0:
@@ -268,12 +270,12 @@ def _reliability(f: Finding) -> str:
     )
 
 
-def _notes(problem: Problem) -> list[str]:
+def _notes(problem: AbstractProblem) -> list[str]:
     """Where the paper's theory does not cover the problem."""
     dimension = len(problem.domain.space) or 1
     notes = []
     for term in problem.terms:
-        if term.worst and isinstance(term.law.place, Box) and term.law.order > 0:
+        if term.worst and term.law.place.chart.names == problem.domain.names and term.law.order > 0:
             limit = 4 * term.law.order - 1
             if dimension > limit:
                 notes.append(

@@ -1,99 +1,35 @@
-"""What a user holds afterwards: call it, put it on a grid, check it, plot it, save it."""
+"""What a user holds after a problem was solved: call it, put it on a grid, check it, plot it."""
 
+import dataclasses
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jaxtyping import Array
 
-from .. import nn
-from .._base import FORMAT, Model, checks, precision, write_archive
-from .._methods import AbstractMethod
-from .._places import Face
+from .._base import checks, precision
 from .._problem import Problem
 from . import evaluate, plot, report
-from .history import Tempered, largest
+from .abstract import AbstractSolution
+from .record import number
 
 
-class RESULTS(eqx.Enumeration):  # pyright: ignore[reportGeneralTypeIssues]
-    """How training ended."""
-
-    converged = "Every constraint held and the objective was flat."
-    settled = "No further progress on a spare draw; the solution is the best state."
-    steps_done = "All steps were made."
-    time_up = "The time was up."
-    interrupted = "It was interrupted; the solution is what was learned so far."
-    nonfinite = (
-        "A loss became NaN or infinite; the solution is the last good state. Lower the learning rate, "
-        "or look for a division by zero in the residual."
-    )
-
-
-NAMES = ("converged", "settled", "steps_done", "time_up", "interrupted", "nonfinite")
-
-
-def result_name(result: Any) -> str:
-    """The short name of an outcome, as in the command's JSON."""
-    return next(name for name in NAMES if getattr(RESULTS, name) == result)
-
-
-class Solution:
-    """A trained network with the problem that it solves.
-
-    Attributes: `problem`, `model`, `method`, `multipliers` (by constraint; one per sample for `each`), `parameters`,
-    `history` (arrays by name, one row a record), `result` (a member of `RESULTS`), `seconds`, `steps`,
-    `operator_evaluations`, `seed`, `tempered` (the worst cases that could not be met and became averages, with step and
-    place), `unpriced` (the constraints whose multiplier is a fixed weight or sits at its cap, and is no price).
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Solution(AbstractSolution):
+    """A trained network with the problem that it solves; see `AbstractSolution` for what is not listed here.
 
     !!! example
         `solution(x=1.0, t=0.5)`; `solution.grid(x=256, t=100)["u"].plot()`; `print(solution.check())`
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        model: Model,
-        method: AbstractMethod | None,
-        multipliers: Mapping[str, Any],
-        history: Mapping[str, Any],
-        result: Any,
-        seed: int,
-        tempered: Mapping[str, Tempered] | None = None,
-        unpriced: Iterable[str] = (),
-    ):
-        self.problem, self.model, self.method = problem, model, method
-        self.tempered = dict(tempered or {})
-        self.unpriced = tuple(unpriced)
-        self.multipliers = {name: _plain(value) for name, value in multipliers.items()}
-        self.history = dict(history)
-        self.result, self.seed = result, seed
+    problem: Problem
 
     # --- values ---
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """The values of the fixed parameters."""
-        return {name: float(value) for name, value in self.problem.parameters.items()}
-
-    @property
-    def seconds(self) -> float:
-        return float(self.history["seconds"][-1]) if len(self.history["seconds"]) else 0.0
-
-    @property
-    def steps(self) -> int:
-        return int(self.history["step"][-1]) if len(self.history["step"]) else 0
-
-    @property
-    def operator_evaluations(self) -> int:
-        """Evaluations of differential operators in training, one per point and forward pass; samplers, warm-ups and
-        line searches included, the spare draw on which states are compared not."""
-        return int(self.history["evaluations"][-1]) if len(self.history["evaluations"]) else 0
 
     def _points(self, owner: str, coordinates: Mapping[str, Any]) -> tuple[Array, tuple[int, ...]]:
         names = self.problem.domain.names
@@ -160,7 +96,7 @@ class Solution:
                 f"residual: no law `{name}`; there are {checks.listed(terms)}." + checks.nearest(name, terms)
             )
         law = terms[name].law
-        fixed = dict(law.place.fixed) if isinstance(law.place, Face) else {}
+        fixed = dict(law.place.constants)
         for coordinate, value in fixed.items():
             if not np.allclose(coordinates.get(coordinate, value), value):
                 raise ValueError(f"residual: `{name}` lives at {coordinate} = {value}; leave `{coordinate}` out.")
@@ -193,6 +129,7 @@ class Solution:
                 seed=seed,
                 unpriced=self.unpriced,
                 remarks=about,
+                unfinished=self._unfinished,
             )
 
     def error(self, reference: Any = None) -> float | None:
@@ -235,31 +172,6 @@ class Solution:
                 )
         return {name: self._axis(owner, name, value) for name, value in parameters.items()}
 
-    @property
-    def objective(self) -> float:
-        """The objective in training, in the record of the state that was kept."""
-        return float(self.history["objective"][self._row]) if len(self.history["objective"]) else float("nan")
-
-    @property
-    def _row(self) -> int:
-        """The record of the state that was kept: the last one, or the best on a spare draw."""
-        kept = self.history.get("kept")
-        return -1 if kept is None else int(np.searchsorted(self.history["step"], kept[-1]))
-
-    @property
-    def violations(self) -> dict[str, float]:
-        """value − tolerance of each constraint in the record of the kept state, of the worst sample for `each`."""
-        found = {}
-        for name, tolerance in self.problem.tolerances.items():
-            rows = self.history[f"values.{name}"]
-            found[name] = largest(rows[self._row] - np.asarray(tolerance)) if len(rows) else float("nan")
-        return found
-
-    @property
-    def feasible(self) -> bool:
-        """Whether every constraint held in training; not where a worst case had to become an average."""
-        return not self.tempered and all(violation <= 0 for violation in self.violations.values())
-
     def plot(self, path: str | os.PathLike[str] | None = None, **coordinates: float) -> Any:
         """A figure of the solution, the error where there is a reference, and the residual; saved to `path` if given.
 
@@ -267,10 +179,6 @@ class Solution:
         """
         with precision.of(self.model):
             return plot.solution(self.problem, self.model, path=path, at=coordinates)
-
-    def plot_history(self, path: str | os.PathLike[str] | None = None) -> Any:
-        """A figure of objective, violations and multipliers over training."""
-        return plot.history(self.problem, self.history, path=path)
 
     def plot_family(self, path: str | os.PathLike[str] | None = None, progress: bool = True, **parameters: Any) -> Any:
         """A figure of error (where there is a reference) and residual over the parameters of a family, one or two of
@@ -286,47 +194,23 @@ class Solution:
         """A figure of the density of ψ_α along each coordinate, parameters included, at several stages of training."""
         return plot.marginals(self.problem, self.history, path=path)
 
-    def __repr__(self) -> str:
-        values = ", ".join(f"{name} {v:+.2g}" for name, v in self.violations.items())
-        return (
-            f"Solution({', '.join(self.problem.unknowns)} of {', '.join(self.problem.domain.names)}; "
-            f"{result_name(self.result)} after {self.steps} steps, {self.seconds:.1f} s; "
-            f"objective {self.objective:.3g}; violations: {values or 'none'})"
-        )
+    def draw(self, directory: str | os.PathLike[str]) -> list[str]:
+        folder = Path(directory)
+        self.plot(folder / "solution.png")
+        self.plot_history(folder / "history.png")
+        self.plot_samples(folder / "samples.png")
+        if 0 < len(self.problem.domain.parameters) <= 2:
+            self.plot_family(folder / "family.png")
+            self.plot_marginals(folder / "marginals.png")
+        return sorted(path.name for path in folder.glob("*.png"))
 
-    # --- files ---
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes weights, multipliers and history to one file, atomically and without code; read it with `load`."""
-        arrays: dict[str, np.ndarray] = {}
-        try:
-            description = nn.describe(self.model, arrays)
-        except ValueError:
-            # A model of the user's own: its weights by position; `load` needs the model to pour them into.
-            arrays.clear()
-            leaves = jax.tree.leaves(eqx.filter(self.model, eqx.is_array))
-            arrays.update({f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)})
-            description = {"leaves": len(leaves)}
-        for name, value in self.multipliers.items():
-            arrays[f"multipliers/{name}"] = np.asarray(value)
-        for name, value in self.history.items():
-            if isinstance(value, np.ndarray):
-                arrays[f"history/{name}"] = value
-        recipe = self.problem.recipe
-        about = {
-            "format": FORMAT,
-            "unknowns": list(self.problem.unknowns),
-            "coordinates": list(self.problem.domain.names),
-            "recipe": None if recipe is None else {"name": recipe.name, "arguments": dict(recipe.arguments)},
-            "model": description,
-            "result": result_name(self.result),
-            "seed": self.seed,
-            "unpriced": list(self.unpriced),
-            "tempered": {name: tempered._asdict() for name, tempered in self.tempered.items()},
+    def details(self, errors: xr.DataArray | None) -> dict[str, Any]:
+        """Median and worst error over the parameters of a family, and where the worst is."""
+        if errors is None or not errors.dims:
+            return {}
+        worst = errors.isel(errors.argmax(...))
+        return {
+            "relative_l2_median": number(float(errors.median())),
+            "relative_l2_worst": number(float(worst)),
+            "worst_parameters": {str(name): float(worst.coords[name]) for name in errors.dims},
         }
-        write_archive(Path(path), about, arrays)
-
-
-def _plain(value: Any) -> Any:
-    array = np.asarray(value)
-    return float(array) if array.ndim == 0 else array

@@ -12,24 +12,28 @@ import numpy as np
 
 from .. import nn
 from .._base import Model, checks, precision, read_archive
-from .._problem import OperatorProblem, Problem, Recipe
-from .history import Tempered
+from .._problem import AbstractProblem, Recipe
+from .abstract import AbstractSolution
+from .history import History, Tempered
 from .operator_solution import OperatorSolution
-from .solution import RESULTS, Solution
+from .outcome import RESULTS
+from .solution import Solution
+
+Builder = Callable[[Recipe], AbstractProblem]  # makes a problem of the zoo
 
 
 def load_solution(
     path: str | os.PathLike[str],
-    problem: Problem | None,
+    problem: AbstractProblem | None,
     model: Model | None,
-    build: Callable[[Recipe], Problem],
-) -> Solution:
+    build: Builder,
+) -> AbstractSolution:
     """See `sclax.load`; `build` makes a problem from a recipe of the zoo."""
     with precision.double():  # arrays keep the precision that they have in the file
         return _load(path, problem, model, build)
 
 
-def _load(path: Any, problem: Problem | None, model: Model | None, build: Callable[[Recipe], Problem]) -> Solution:
+def _load(path: Any, problem: AbstractProblem | None, model: Model | None, build: Builder) -> AbstractSolution:
     about, arrays = read_archive(Path(path))
     if problem is None:
         if about["recipe"] is None:
@@ -59,11 +63,26 @@ def _load(path: Any, problem: Problem | None, model: Model | None, build: Callab
     }
     if set(multipliers) != set(problem.constraints):
         raise ValueError(f"load: {str(path)!r} has no multipliers for {checks.listed(problem.constraints)}.")
-    history = {name.removeprefix("history/"): a for name, a in arrays.items() if name.startswith("history/")}
-    result = getattr(RESULTS, about["result"])
+    flat = {name.removeprefix("history/"): a for name, a in arrays.items() if name.startswith("history/")}
+    history, result = History.unflattened(flat), RESULTS[about["result"]]
     tempered = {name: Tempered(entry["step"], entry["where"]) for name, entry in about["tempered"].items()}
-    kind = OperatorSolution if isinstance(problem, OperatorProblem) else Solution
-    return kind(problem, model, None, multipliers, history, result, about["seed"], tempered, about["unpriced"])
+    return solution_of(
+        problem,
+        model,
+        None,
+        multipliers,
+        history,
+        result,
+        about["seed"],
+        tempered,
+        tuple(about["unpriced"]),
+        about.get("converged", True),
+    )
+
+
+def solution_of(problem: Any, *parts: Any, **more: Any) -> AbstractSolution:
+    """A solution of the kind that the problem has; further arguments as `AbstractSolution` has fields."""
+    return (Solution if problem.pointwise else OperatorSolution)(problem, *parts, **more)
 
 
 def _rebuilt(path: Any, description: Any, arrays: Mapping[str, np.ndarray]) -> Model:

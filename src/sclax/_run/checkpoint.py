@@ -1,18 +1,17 @@
-"""Full training states on disk, written atomically by orbax. Knows arrays and a fingerprint, nothing of problems."""
+"""Runs on disk: the last two states of one run, each written whole or not at all."""
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orbax.checkpoint as ocp
 
-from .._base import replaced
+from .._base import read_archive, replaced, write_archive
 
 MARKER = "sclax.json"
-Tree = dict[str, dict[str, np.ndarray]]
+KEEP = 2  # states
 
 
 class Checkpoint:
@@ -24,6 +23,7 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str], fingerprint: Mapping[str, Any]):
         self.path = Path(path).absolute()
+        self._states = self.path / "states"
         marker = self.path / MARKER
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"solve: `checkpoint={str(path)!r}` is a file; give a directory.")
@@ -36,7 +36,7 @@ class Checkpoint:
             )
         else:
             try:
-                self.path.mkdir(parents=True, exist_ok=True)
+                self._states.mkdir(parents=True, exist_ok=True)
                 with replaced(marker) as temporary:
                     temporary.write_text(json.dumps(fingerprint, indent=1))
             except OSError as error:
@@ -44,9 +44,6 @@ class Checkpoint:
                     f"solve: `checkpoint={str(path)!r}` cannot be written ({error.strerror}); "
                     "give a directory that you may write to."
                 ) from error
-        self._manager = ocp.CheckpointManager(
-            self.path / "states", options=ocp.CheckpointManagerOptions(max_to_keep=2, create=True)
-        )
 
     def _compare(self, marker: Path, fingerprint: Mapping[str, Any]) -> None:
         try:
@@ -64,37 +61,34 @@ class Checkpoint:
                     "give another directory, or remove this one to start again."
                 )
 
-    def latest(self) -> tuple[int, Tree] | None:
-        """The newest state that can be read, and its step; None for a new run."""
-        steps = sorted(self._manager.all_steps(), reverse=True)
+    def _files(self) -> list[Path]:
+        """The states, newest first."""
+        return sorted(self._states.glob("[0-9]*.state"), reverse=True)
+
+    def latest(self, say: Callable[[str], Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
+        """The newest state that is whole, as it was saved; None for a new run."""
+        files = self._files()
         damage: Exception | None = None
-        for step in steps:
+        for file in files:
             try:
-                tree: Any = self._manager.restore(step, args=ocp.args.StandardRestore())
-                return step, tree
-            except Exception as error:  # orbax raises many types for a damaged file
+                return read_archive(file)
+            except ValueError as error:
                 damage = error
+                say(f"solve: the state {file.name} of the checkpoint is damaged; looking for the one before.")
         if damage is not None:
             raise ValueError(
-                f"solve: `checkpoint={str(self.path)!r}` is damaged, none of its states {steps} can be read "
-                f"({type(damage).__name__}). Nothing was written; remove the directory to start again."
+                f"solve: `checkpoint={str(self.path)!r}` is damaged: none of {[file.name for file in files]} can be "
+                "read. Nothing was written; remove the directory to start again."
             ) from damage
         return None
 
-    def save(self, step: int, tree: Tree) -> None:
-        """Writes a state; the one before stays until this one is whole."""
-        if step in self._manager.all_steps():
-            return
-        # Orbax refuses arrays without entries; whoever reads knows their shapes.
-        tree = {group: {k: v for k, v in arrays.items() if v.size} for group, arrays in tree.items()}
-        try:
-            self._manager.save(step, args=ocp.args.StandardSave(tree))
-            self._manager.wait_until_finished()
-        except Exception as error:  # orbax raises many types for a disk that is full
-            raise OSError(str(error)) from error
-
-    def close(self) -> None:
-        self._manager.close()
+    def save(self, step: int, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Writes a state; older ones but one go when this one is whole."""
+        file = self._states / f"{step:012d}.state"
+        if not file.exists():
+            write_archive(file, about, arrays, compress=False)
+        for old in self._files()[KEEP:]:
+            old.unlink(missing_ok=True)
 
 
 def _short(value: Any) -> str:

@@ -1,10 +1,9 @@
-"""One door: compiled chunks of iterations in a plain host loop, which reports, stops, saves and resumes."""
+"""One door: what a user asks for, made ready, trained and handed over."""
 
 import os
-import time
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, TypedDict, Unpack, overload
 
 import equinox as eqx
 import jax
@@ -12,20 +11,22 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import optax
-from jaxtyping import Array, PyTree
+from jaxtyping import PyTree
 
 from .._base import checks, digest, precision
 from .._methods import AbstractMethod, DualAscent, GaussNewton, PrimalDual, State, soap
-from .._problem import OperatorProblem, Problem, relative_errors
-from .._result import RESULTS, OperatorSolution, Records, Solution, Summary, Tempered, largest
+from .._problem import AbstractProblem, OperatorProblem, Problem
+from .._result import RESULTS, AbstractSolution, OperatorSolution, Solution, solution_of
+from . import programs
+from .best import HeldOut
 from .checkpoint import Checkpoint
-from .controller import Guide, Validation
+from .controller import AbstractController, Clock, KeepLast
 from .progress import Reporter
-from .source import Factory, Ready, builder
+from .run import Task
+from .source import source_of
+from .spare_draw import SpareDraw
+from .train import Store, Trained, train
 
-DEFAULT_SECONDS = 300.0
-SAVE_EVERY = 20.0  # seconds between two checkpoints
-SETTLE, SHORTEST = 0.85, 0.03  # when, as a share of a run, steps begin to shrink, and how short they get
 MANY_WEIGHTS = 1_000_000
 
 # Made once: every optax object compiles anew.
@@ -37,7 +38,7 @@ _OPERATORS = PrimalDual(
 )
 
 
-def default_method(problem: Problem, weights: int) -> PrimalDual:
+def default_method(problem: AbstractProblem, weights: int) -> PrimalDual:
     """The method of `solve` where none is given, by one rule for every problem.
 
     Gauss-Newton steps, on fresh points: for each dimension of the domain 150 of the interior and as many rows of every
@@ -54,72 +55,59 @@ def default_method(problem: Problem, weights: int) -> PrimalDual:
     return PrimalDual(primal=primal, dual=dual, worst_case=worst_case, average=average)
 
 
-def _run(
-    problem: Problem, method: AbstractMethod, arrays: PyTree, rest: PyTree, key: Any, start: Any, length: int
-) -> tuple[PyTree, Summary]:
-    """`length` iterations. The key of an iteration depends on its number alone, so chunks may be cut anywhere."""
-    _, _, stream = jr.split(key, 3)
-
-    def body(arrays, k):
-        state, info = method.step(problem, eqx.combine(arrays, rest), jr.fold_in(stream, k))
-        return eqx.filter(state, eqx.is_array), info
-
-    arrays, infos = jax.lax.scan(body, arrays, start + jnp.arange(length))
-    mean, last = lambda leaf: jnp.mean(leaf, axis=0), lambda leaf: leaf[-1]
-    summary = Summary(
-        objective=mean(infos.objective),
-        values=jax.tree.map(_mean_of_seen, infos.values, infos.seen),
-        multipliers=jax.tree.map(last, infos.multipliers),
-        acceptance=jax.tree.map(mean, infos.acceptance),
-        sample_size=jax.tree.map(mean, infos.sample_size),
-        weights=jax.tree.map(last, infos.weights),
-        evaluations=jnp.sum(infos.evaluations),
-        finite=jnp.all(infos.finite),
-    )
-    return arrays, summary
+def default_controller(task: Task, problem: AbstractProblem) -> AbstractController:
+    """Who steers a run: by samples that were held out, by a spare draw where the primal's states are compared, else
+    by nothing but its own numbers."""
+    if problem.held_out is not None:
+        return HeldOut(task, problem.held_out)
+    return SpareDraw(task) if task.method.primal.watched else KeepLast(task)
 
 
-def _mean_of_seen(values: Array, seen: Array) -> Array:
-    """The mean over steps of what was seen; NaN for a sample that no batch contained."""
-    count = jnp.sum(seen, axis=0)
-    return jnp.where(count > 0, jnp.sum(jnp.where(seen, values, 0.0), axis=0) / count, jnp.nan)
+Directory = str | os.PathLike[str]
+Steering = Callable[[Task], AbstractController]
 
 
-@eqx.filter_jit
-def _chunk(problem, method, arrays, rest, keys, start, length: int, many: bool):
-    """One seed, or `many` by vmap; a seed that left the finite numbers keeps its last good state."""
-    run = lambda arrays, key: _run(problem, method, arrays, rest, key, start, length)
-    new, summary = (jax.vmap(run) if many else run)(arrays, keys)
-    keep = lambda a, b: jnp.where(summary.finite.reshape(summary.finite.shape + (1,) * (a.ndim - many)), a, b)
-    return jax.tree.map(keep, new, arrays), summary
+class Options(TypedDict, total=False):
+    """The options of `solve` that do not change what comes back."""
+
+    seed: int
+    steps: int | None
+    seconds: float | None
+    checkpoint: Directory | None
+    controller: Steering | None
+    progress: bool
 
 
-def _strong(leaf: Any) -> Any:
-    """An array without JAX's weak type, which would make the first chunk differ from the rest and compile twice."""
-    return jax.lax.convert_element_type(leaf, leaf.dtype) if eqx.is_array(leaf) else leaf
+Method = AbstractMethod | None
 
 
-@eqx.filter_jit
-def _initial(problem, method, build, keys, many: bool):
-    """The first states, arrays of all seeds side by side and apart from everything else, which all seeds share."""
-
-    def make(key):
-        key_model, key_state, _ = jr.split(key, 3)
-        model = build(problem.domain, len(problem.unknowns), key_model)
-        problem.fits(model)
-        state = method.init(problem, model, key_state)
-        if not isinstance(build, Ready):  # weights that exist already are kept
-            # Not one of the keys that `init` uses, which are folds by small numbers.
-            state = method.warm(problem, state, jr.fold_in(key_state, 2**31))
-        return jax.tree.map(_strong, state)
-
-    rest = eqx.filter(make(keys[0] if many else keys), eqx.is_array, inverse=True)
-    arrays = lambda key: eqx.filter(make(key), eqx.is_array)
-    return (jax.vmap(arrays) if many else arrays)(keys), rest
-
-
+@overload
 def solve(
-    problem: Problem,
+    problem: Problem, model: Any = ..., method: Method = ..., *, seeds: None = ..., **options: Unpack[Options]
+) -> Solution: ...
+@overload
+def solve(
+    problem: Problem, model: Any = ..., method: Method = ..., *, seeds: int, **options: Unpack[Options]
+) -> list[Solution]: ...
+@overload
+def solve(
+    problem: OperatorProblem, model: Any = ..., method: Method = ..., *, seeds: None = ..., **options: Unpack[Options]
+) -> OperatorSolution: ...
+@overload
+def solve(
+    problem: OperatorProblem, model: Any = ..., method: Method = ..., *, seeds: int, **options: Unpack[Options]
+) -> list[OperatorSolution]: ...
+@overload
+def solve(
+    problem: AbstractProblem,
+    model: Any = ...,
+    method: Method = ...,
+    *,
+    seeds: int | None = ...,
+    **options: Unpack[Options],
+) -> Any: ...
+def solve(
+    problem: AbstractProblem,
     model: Any = None,
     method: AbstractMethod | None = None,
     *,
@@ -127,7 +115,8 @@ def solve(
     steps: int | None = None,
     seconds: float | None = None,
     seeds: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint: Directory | None = None,
+    controller: Steering | None = None,
     progress: bool = True,
 ) -> Any:
     """Trains a network that satisfies the problem's constraints and minimises its objective.
@@ -139,11 +128,14 @@ def solve(
     - `method`: `PrimalDual(...)` or `Penalty(...)`; default: Gauss-Newton steps and dual ascent, by one rule for all
       problems; `print(solution.method)` shows what was chosen.
     - `seed`: of the weights and of all draws; same seed, same result. A network that exists already keeps its weights.
-    - `steps`, `seconds`: when to stop. With neither, training ends when every constraint holds and the objective is
-      flat, or when a second-order method makes no progress any more, after 5 minutes at the latest.
+    - `steps`, `seconds`: when to stop; seconds are those of training, without compilation. With neither, training ends
+      when every constraint holds and the objective is flat, or when a second-order method makes no progress any more,
+      after 5 minutes at the latest. `solution.converged` says whether it came to such an end.
     - `seeds`: trains that many at once by `vmap`, with seeds `seed`, `seed + 1`, …, and gives a list of solutions,
       feasible ones first, then by objective.
     - `checkpoint`: a directory for the full state. The same call resumes there, bit for bit.
+    - `controller`: a function of the run's `Task` that gives an `AbstractController` of your own, which steers the run
+      and chooses its result.
     - `progress`: whether to report on standard error.
 
     Runs with the same objects (residuals, method, model function) share their compiled code: in a sweep, make these
@@ -153,269 +145,79 @@ def solve(
     !!! example
         `solution = scl.solve(scl.zoo.convection(beta=30), seed=0)`
     """
-    if not isinstance(problem, Problem):
+    if not isinstance(problem, AbstractProblem):
         raise ValueError(f"solve: `problem` must be a Problem, got {problem!r:.80}.")
     if method is not None and not isinstance(method, AbstractMethod):
         raise ValueError(f"solve: `method` must be PrimalDual(...) or Penalty(...), got {method!r:.80}.")
-    budget = _Budget(
+    clock = Clock(
         steps=None if steps is None else checks.count("solve", "steps", steps),
         seconds=None if seconds is None else checks.positive("solve", "seconds", seconds),
     )
     seeds = None if seeds is None else checks.count("solve", "seeds", seeds)
     seed = checks.count("solve", "seed", seed, at_least=0)
-    build = builder(problem, model)
-    shape = eqx.filter_eval_shape(build, problem.domain, len(problem.unknowns), jr.key(0))
-    if isinstance(build, Factory):
-        build = Factory(build.function, jax.tree.structure(shape))
-    if method is None:
-        weights = sum(leaf.size for leaf in jax.tree.leaves(shape) if hasattr(leaf, "size"))
-        method = default_method(problem, weights)
+    source, weights = source_of(problem, model)
+    method = default_method(problem, weights) if method is None else method
     with precision.double(method.primal.double):
-        return _train(problem, build, method, seed, seeds, budget, checkpoint, progress)
+        posed = method.prepare(problem)
+        # Compiled code sees the bare problem: two speeds of one equation share it.
+        bare, many = posed.bare(), seeds is not None
+        keys = jnp.stack([jr.key(seed + k) for k in range(seeds)]) if seeds is not None else jr.key(seed)
+        shapes, rest = eqx.filter_eval_shape(programs.build, bare, method, source, keys, many)
+        task = Task(bare, method, source, keys, rest, many)
+        steering = default_controller(task, posed) if controller is None else controller(task)
+        store = Store(None if checkpoint is None else _checkpoint(checkpoint, task, posed, seed, seeds, shapes), shapes)
+        trained = train(task, steering, store, clock, Reporter(progress))
+        while True:  # Ctrl-C once more does not lose what was learned
+            try:
+                store.save(trained.run, warnings.warn)
+                return _solutions(task, posed, steering, trained, seed)
+            except KeyboardInterrupt:
+                trained = trained._replace(result=RESULTS.interrupted)
 
 
-class _Budget(NamedTuple):
-    """How long a run may take; with neither given, until it has converged, or the default time is up."""
-
-    steps: int | None
-    seconds: float | None
-
-    @property
-    def open(self) -> bool:
-        return self.steps is None and self.seconds is None
-
-    @property
-    def limit(self) -> float | None:
-        return DEFAULT_SECONDS if self.open else self.seconds
-
-    def spent(self, step: int, elapsed: float) -> float:
-        """The share of the run that is over."""
-        return max(
-            0.0 if self.steps is None else step / self.steps, 0.0 if self.limit is None else elapsed / self.limit
-        )
+def _checkpoint(
+    path: Directory, task: Task, posed: AbstractProblem, seed: int, seeds: int | None, shapes: PyTree
+) -> Checkpoint:
+    run = fingerprint(task.problem, task.method, seed, seeds, shapes, task.rest)
+    if posed.held_out is not None:
+        run["validation"] = digest(posed.held_out)  # which decides what state is the best
+    return Checkpoint(path, run)
 
 
-def _train(problem, build, method, seed, seeds, budget: _Budget, checkpoint, progress) -> Any:
-    """See `solve`; everything here runs in the precision that the method needs."""
-    began = time.monotonic()
-    posed = method.prepare(problem)
-    # Compiled code sees the bare problem: two speeds of one equation share it.
-    problem, many = posed.bare(), seeds is not None
-    keys = jnp.stack([jr.key(seed + k) for k in range(seeds)]) if many else jr.key(seed)
-    shapes, rest = eqx.filter_eval_shape(_initial, problem, method, build, keys, many)
-    done = 0 if isinstance(build, Ready) else method.primal.start_evaluations(problem)
-    records, step, tree = Records(problem, done), 0, {}
-    store = None
-    if checkpoint is not None:
-        run = fingerprint(problem, method, seed, seeds, shapes, rest)
-        if isinstance(posed, OperatorProblem):
-            run["validation"] = digest(posed.validation)  # which decides what state is the best
-        store = Checkpoint(checkpoint, run)
-        step, tree = store.latest() or (0, {})
-    if step:
-        arrays = _restored(shapes, tree["state"], checkpoint)
-        records.restore(tree.get("history", {}))
-        began -= float(records.rows["seconds"][-1])
-    else:
-        arrays, _ = _initial(problem, method, build, keys, many)
-    guide = _guide(posed, problem, method, arrays, rest, many)
-    if step and guide is not None:
-        problem = guide.restore(problem, tree["guide"], _restored(shapes, tree["best"], checkpoint))
+def _solutions(task: Task, posed: AbstractProblem, controller: AbstractController, trained: Trained, seed: int) -> Any:
+    """The solution, or a list of them: finite ones first, then feasible ones, then by objective."""
+    run, result, converged = trained
+    best, kept = controller.result(run)
+    history = run.history.keeping(kept) if run.history.rows else run.history
+    tempered = run.stage.tempered
 
-    result, saved = RESULTS.steps_done, time.monotonic()
-    found = None  # the reason to end before the budget does
-    # The share of the run after which its last part began: steps shrink, so that the noise of fresh draws averages out.
-    # No checkpoint holds this part: a run that goes on does so from the state before.
-    ending = None
-    limit, chunk = budget.limit, problem.epoch or method.primal.chunk
-
-    def keep(say: Callable[[str], Any]) -> None:
-        """Saves the state. A disk that is full costs the checkpoint, not what was learned."""
-        if store is None:
-            return
-        try:
-            store.save(step, _tree(arrays, records, guide))
-        except OSError as error:
-            say(f"solve: no checkpoint was written at step {step} ({error}); training goes on.")
-
-    try:
-        with Reporter(progress) as reporter:
-            if step:
-                reporter.say(f"resumed at step {step}")
-            pace, first = 0.0, True
-            while True:
-                elapsed = time.monotonic() - began
-                if budget.steps is not None and step >= budget.steps:
-                    result = RESULTS.steps_done if found is None else found
-                    break
-                if limit is not None and elapsed + pace > limit:
-                    result = RESULTS.time_up if found is None else found
-                    break
-                spent = budget.spent(step, elapsed)
-                if ending is None and guide is not None and spent >= SETTLE and guide.may_settle(records):
-                    keep(reporter.say)
-                    ending = spent
-                # Chunks end at the same steps however a run is cut, so that its states are compared at the same ones.
-                length = chunk - step % chunk
-                length = length if budget.steps is None else min(length, budget.steps - step)
-                if ending is not None:
-                    over = (budget.spent(step + length, elapsed + pace) - ending) / (1 - ending)
-                    shorter = method.primal.slowed(arrays.primal, SHORTEST ** min(over, 1.0))
-                    arrays = arrays._replace(primal=shorter)
-                chunk_began = time.monotonic()
-                after, summary = _chunk(
-                    problem, method, arrays, rest, guide.keys(keys) if guide else keys, jnp.asarray(step), length, many
-                )
-                summary = jax.tree.map(np.asarray, summary)  # waits for the chunk
-                if not np.any(summary.finite):
-                    reporter.say(f"NaN or infinity between steps {step} and {step + length}: rolled back to {step}")
-                    result = RESULTS.nonfinite
-                    break
-                # Together, so that Ctrl-C never finds the state of one step under the number of another.
-                arrays, step = after, step + length
-                now = time.monotonic()
-                # The first chunk contains compilation and tells nothing about the pace.
-                pace, first = 0.0 if first else now - chunk_began, False
-                records.add(step, now - began, summary, eqx.combine(arrays, rest))
-                _report(reporter, problem, summary, step, budget, now - began, pace, length)
-                if guide is not None:
-                    guide.look(arrays, step, records)
-                if ending is not None:
-                    continue
-                if guide is not None:
-                    hopeless = guide.hopeless(problem, records)
-                    fresh = not isinstance(build, Ready)  # weights that exist already may be good ones
-                    stuck = not hopeless and fresh and guide.stuck(records, now - began, limit)
-                    stopped = (hopeless or stuck) and budget.spent(step, now - began) <= 0.5
-                    march = (stopped or (fresh and guide.slow(records))) and guide.may_march(problem)
-                    if hopeless or stuck or march:
-                        again, _ = _initial(problem, method, build, guide.keys(keys, stuck), many)
-                        # From here on nothing takes time: Ctrl-C finds the run before all of it, or after.
-                        if stuck:
-                            guide.restart(records)
-                        if march:
-                            problem = guide.march(problem)
-                            reporter.say(f"little progress until step {step}: starting again, along time")
-                        elif stuck:
-                            reporter.say(f"no progress on a spare draw at step {step}: starting again, other weights")
-                        else:
-                            for name in hopeless:
-                                problem = guide.temper(problem, name, step, records)
-                                reporter.say(_said(name, guide.tempered[name]))
-                        arrays = again
-                        records.spend(done)
-                if budget.open:
-                    if not (guide and guide.tempered) and records.flat_and_feasible():
-                        found = RESULTS.converged
-                    elif guide is not None and guide.settled(records):
-                        found = RESULTS.settled
-                    if found is not None:
-                        may_settle = guide is not None and guide.may_settle(records)
-                        budget = _Budget(int(step / SETTLE) if may_settle else step, limit)
-                if now - saved > SAVE_EVERY:
-                    keep(reporter.say)
-                    saved = time.monotonic()
-    except KeyboardInterrupt:
-        result = RESULTS.interrupted
-    finally:
-        if step and ending is None:
-            keep(warnings.warn)
-        if store is not None:
-            store.close()
-    last = arrays
-    if guide is not None and step:
-        if ending is not None:
-            guide.prefer(arrays, step, records)
-        arrays = guide.result(arrays)
-
-    def solution(k: int | None) -> Solution:
+    def solution(k: int | None) -> AbstractSolution:
         of_seed = lambda arrays: arrays if k is None else jax.tree.map(lambda leaf: leaf[k], arrays)
-        state: State = eqx.combine(of_seed(arrays), rest)
-        outcome = result
-        history = records.of_seed(k)
-        if k is not None and not np.all(np.isfinite(history["objective"])):
-            outcome = RESULTS.nonfinite
-        kind = Solution
-        if isinstance(posed, OperatorProblem):
-            kind = OperatorSolution
-            if posed.test is not None:
-                end: State = eqx.combine(of_seed(last), rest)
-                history["last_errors"] = np.asarray(relative_errors(end.model, posed.test))
-        return kind(
+        state: State = eqx.combine(of_seed(best), task.rest)
+        own = history if k is None else history.of_seed(k)
+        finite = bool(np.all(np.isfinite(own.objective)))
+        found = solution_of(
             posed,
             state.model,
-            method,
+            task.method,
             state.multipliers,
-            history,
-            outcome,
+            own,
+            result if finite else RESULTS.nonfinite,
             seed + (k or 0),
-            tempered={} if guide is None else guide.tempered,
-            unpriced={*method.unpriced(state), *(guide.tempered if guide else ())},
+            tempered=tempered,
+            unpriced=(*task.method.unpriced(state), *tempered),
+            converged=converged and finite,
         )
+        return found.compared_with(eqx.combine(of_seed(run.state), task.rest).model)
 
-    if not many:
+    if not task.many:
         return solution(None)
-    return sorted((solution(k) for k in range(len(keys))), key=_rank)
-
-
-def _guide(posed: Problem, problem: Problem, method: AbstractMethod, arrays: PyTree, rest: PyTree, many: bool):
-    """Who compares the states of a run, if anyone."""
-    if isinstance(posed, OperatorProblem) and posed.validation is not None:
-        return Validation(problem, posed.validation, method, arrays, rest, many)
-    return Guide(problem, method, arrays, rest, many) if method.primal.watched else None
-
-
-def _rank(solution: Solution) -> tuple[bool, bool, float]:
-    return bool(solution.result == RESULTS.nonfinite), not solution.feasible, solution.objective
-
-
-def _report(reporter, problem, summary, step, budget, elapsed, chunk_seconds, length) -> None:
-    steps, limit = budget.steps, budget.limit
-    worst = [largest(summary.values[n] - np.asarray(t)) for n, t in problem.tolerances.items()]
-    by_steps = None if steps is None or not chunk_seconds else (steps - step) * chunk_seconds / length
-    by_time = None if limit is None else max(limit - elapsed, 0.0)
-    left = min((t for t in (by_steps, by_time) if t is not None), default=None)
-    reporter.update(
-        step=step,
-        fraction=budget.spent(step, elapsed),
-        left=left,
-        rate=length / chunk_seconds if chunk_seconds else None,
-        objective=float(np.mean(summary.objective)),
-        violation=max(worst) if worst else None,
-        multipliers={n: float(np.max(v)) for n, v in summary.multipliers.items()},
-    )
-
-
-def _said(name: str, tempered: Tempered) -> str:
-    place = ", ".join(f"{k} = {v:.3g}" for k, v in tempered.where.items())
-    return (
-        f"`{name}` cannot be met everywhere (worst near {place}): its multiplier grows, its violation stays, and few "
-        "points carry the weight. Starting again with its average, at a fixed small price."
-    )
-
-
-def _tree(arrays: PyTree, records: Records, guide: Guide | None) -> dict[str, dict[str, np.ndarray]]:
-    numbered = lambda tree: {f"{i:04d}": np.asarray(a) for i, a in enumerate(jax.tree.leaves(tree))}
-    tree = {"state": numbered(arrays), "history": records.arrays()}
-    return tree if guide is None else {**tree, "best": numbered(guide.best), "guide": guide.arrays()}
-
-
-def _restored(arrays: PyTree, stored: dict[str, Any], path: Any) -> PyTree:
-    leaves, structure = jax.tree.flatten(arrays)
-    new = []
-    for i, leaf in enumerate(leaves):
-        found = stored.get(f"{i:04d}", np.zeros(leaf.shape) if not leaf.size else None)
-        if found is None or np.shape(found) != leaf.shape:
-            raise ValueError(
-                f"solve: `checkpoint={str(path)!r}` has an array of another shape than this run. Nothing was written; "
-                "give another directory, or remove this one to start again."
-            )
-        new.append(jnp.asarray(found, leaf.dtype))
-    return jax.tree.unflatten(structure, new)
+    rank = lambda s: (s.result is RESULTS.nonfinite, not s.feasible, s.objective)
+    return sorted((solution(k) for k in range(len(task.keys))), key=rank)
 
 
 def fingerprint(
-    problem: Problem, method: AbstractMethod, seed: int, seeds: int | None, arrays: PyTree, rest: PyTree
+    problem: AbstractProblem, method: AbstractMethod, seed: int, seeds: int | None, arrays: PyTree, rest: PyTree
 ) -> dict[str, Any]:
     """What makes a run this run and no other; everything but how long it may take."""
     domain = problem.domain

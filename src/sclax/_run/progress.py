@@ -4,9 +4,15 @@ import sys
 import time
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+from .._problem import AbstractProblem
+from .._result import largest
+from .controller import Clock
+from .run import Run
 
 
 def _clock(seconds: float) -> str:
@@ -43,29 +49,30 @@ class Reporter:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(
-        self,
-        *,
-        step: int,
-        fraction: float,
-        left: float | None,
-        rate: float | None,
-        objective: float,
-        violation: float | None,
-        multipliers: dict[str, float],
-    ) -> None:
-        parts = [f"step {step}", f"objective {objective:.2e}"]
-        if violation is not None:
-            parts.append(f"worst violation {violation:+.2e}")
-        parts += [f"λ[{name}] {value:.3g}" for name, value in list(multipliers.items())[:3]]
-        if rate is not None:
-            parts.append(f"{rate:.0f} steps/s")
+    def show(self, problem: AbstractProblem, run: Run, clock: Clock, length: int) -> None:
+        """The numbers of the last row; the last chunk had `length` steps."""
+        due = self._lines and time.monotonic() - self._last >= self._interval
+        if self._bar is None and not due:
+            return
+        history, pace = run.history, clock.pace
+        limits = {name: np.asarray(tolerance) for name, tolerance in problem.tolerances.items()}
+        parts = [f"step {run.step}", f"objective {float(np.mean(history.objective[-1])):.2e}"]
+        worst = [largest(history.values[name][-1] - limit) for name, limit in limits.items()]
+        if worst:
+            parts.append(f"worst violation {max(worst):+.2e}")
+        parts += [f"λ[{name}] {float(np.max(history.multipliers[name][-1])):.3g}" for name in list(limits)[:3]]
+        if pace:
+            parts.append(f"{length / pace:.0f} steps/s")
+        by_steps = None if clock.steps is None or not pace else (clock.steps - run.step) * pace / length
+        by_time = None if clock.limit is None else max(clock.limit - run.seconds, 0.0)
+        left = min((t for t in (by_steps, by_time) if t is not None), default=None)
         if left is not None:
-            parts.append(f"{_clock(left)} left")
+            parts.append(f"{'at most ' if clock.open else ''}{_clock(left)} left")
         text = "  ".join(parts)
         if self._bar is not None:
-            self._bar.update(self._task, completed=min(fraction, 1.0), description=escape(text))
-        elif self._lines and time.monotonic() - self._last >= self._interval:
+            done = min(clock.spent(run.step, run.seconds), 1.0)
+            self._bar.update(self._task, completed=done, description=escape(text))
+        else:
             self._last = time.monotonic()
             print(text, file=sys.stderr, flush=True)
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._base import remade
 from .._places import Box
 from ._embeddings import FourierFeatures, PeriodicEmbedding, Rescale
 from ._mlp import MLP, Dense
@@ -56,10 +57,8 @@ def rebuild(description: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     """The value that `describe` described."""
     match description:
         case {"class": str(name), "fields": dict(fields)} if name in _CLASSES:
-            module = object.__new__(_CLASSES[name])
-            for field in _CLASSES[name].__dataclass_fields__:  # pyright: ignore[reportAttributeAccessIssue]
-                object.__setattr__(module, field, rebuild(fields[field], arrays))
-            return module
+            known = _CLASSES[name].__dataclass_fields__  # pyright: ignore[reportAttributeAccessIssue]
+            return remade(_CLASSES[name], {field: rebuild(fields[field], arrays) for field in known})
         case {"array": str(name)}:
             return jnp.asarray(arrays[name])
         case {"tuple": list(items)}:

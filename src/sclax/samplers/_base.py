@@ -4,7 +4,9 @@ import abc
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import jax.random as jr
 from jaxtyping import Array, Float, Int
 
 from .._base import Density, Key, Losses, Scalar, checks
@@ -41,7 +43,12 @@ def normalised(weights: Float[Array, " n"]) -> Float[Array, " n"]:
 
 
 class AbstractSampler(eqx.Module):
-    """Gives `n` points of a place for every pass, and the weights of their losses."""
+    """Gives `n` points of a place for every pass, and the weights of their losses. One of your own defines `sized`,
+    `init` and `step`, and what else differs from the defaults here.
+
+    !!! example
+        `examples/extend.py` has one in ten lines.
+    """
 
     @abc.abstractmethod
     def sized(self, n: int | None) -> "AbstractSampler":
@@ -66,6 +73,24 @@ class AbstractSampler(eqx.Module):
     def weights(self, values: Losses) -> Float[Array, " n"]:
         """Weights of the points, adding up to 1, given the density's `values` at them."""
         return jnp.full_like(values, 1.0 / values.shape[0])
+
+    @property
+    def fresh(self) -> bool:
+        """Whether every pass has other points, whatever the last ones were."""
+        return False
+
+    @property
+    def fixed(self) -> bool:
+        """Whether all passes have the same points, chosen by the user."""
+        return False
+
+    def count(self, place: AbstractPlace) -> int:
+        """How many points a pass has."""
+        return jax.eval_shape(lambda: self.init(place, jr.key(0)).points).shape[0]
+
+    def thinned(self, n: int) -> "AbstractSampler":
+        """The same sampler with about `n` points, as near as it can."""
+        return self.sized(n)
 
     def effective(self, values: Losses) -> Scalar:
         """How many equally weighted points the worst case of these `values` is worth."""

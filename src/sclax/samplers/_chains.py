@@ -10,7 +10,7 @@ import jax.random as jr
 from jaxtyping import Array, Bool, Float
 
 from .._base import Key, Losses, checks
-from .._places import AbstractPlace, PointSet
+from .._places import AbstractPlace
 from ._base import AbstractSampler, SamplerState, among, info
 
 
@@ -80,6 +80,9 @@ class MetropolisHastings(AbstractSampler):
     def sized(self, n: int | None) -> "MetropolisHastings":
         keep = self.keep if n is None else n
         return MetropolisHastings(self.chains, self.steps, keep, self.scale, self.restart)
+
+    def thinned(self, n: int) -> "MetropolisHastings":
+        return self.sized(max(n // self.chains, 1) * self.chains)
 
     def init(self, place: AbstractPlace, key: Key) -> SamplerState:
         _scales(place, self.scale, "MetropolisHastings")
@@ -204,7 +207,7 @@ class Langevin(AbstractSampler):
         return Langevin(n or self.chains, self.steps, self.scale)
 
     def init(self, place: AbstractPlace, key: Key) -> SamplerState:
-        if isinstance(place, PointSet):
+        if place.finite:
             raise ValueError("Langevin: given points have no gradient between them; use MetropolisHastings.")
         return SamplerState(place.uniform(self.chains, key), jnp.asarray(0.0))
 

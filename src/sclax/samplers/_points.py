@@ -28,6 +28,10 @@ class Uniform(AbstractSampler):
     def step(self, place, density, state, key):
         return SamplerState(place.uniform(len(state.points), key)), info()
 
+    @property
+    def fresh(self) -> bool:
+        return True
+
 
 class Sobol(AbstractSampler):
     """`n` points of a Sobol sequence, shifted at random for every pass (default 1024): evener than uniform ones.
@@ -54,6 +58,10 @@ class Sobol(AbstractSampler):
     def step(self, place, density, state, key):
         return SamplerState(self._crowded(place, place.sobol(len(state.points), key))), info()
 
+    @property
+    def fresh(self) -> bool:
+        return True
+
     def _crowded(self, place: AbstractPlace, w: Float[Array, "n k"]) -> Float[Array, "n k"]:
         chart = place.chart
         for i in place.parameter_columns if self.crowd else ():
@@ -79,6 +87,10 @@ class Grid(AbstractSampler):
     def step(self, place, density, state, key):
         return state, info()
 
+    @property
+    def fixed(self) -> bool:
+        return True
+
 
 class Fixed(AbstractSampler):
     """The given chart points, for every pass."""
@@ -93,6 +105,10 @@ class Fixed(AbstractSampler):
 
     def step(self, place, density, state, key):
         return state, info()
+
+    @property
+    def fixed(self) -> bool:
+        return True
 
 
 class Batches(AbstractSampler):
@@ -118,6 +134,10 @@ class Batches(AbstractSampler):
         points = jax.lax.dynamic_slice_in_dim(order, batch * n, n)
         return SamplerState(points, (order, (batch + 1) % (len(order) // n))), info()
 
+    @property
+    def fresh(self) -> bool:
+        return True
+
 
 class ImportanceWeights(AbstractSampler):
     """Points of a `proposal` weighted by ψ_α:  w_i = ℓ_i / Σ ℓ  (α = 0), so that  E_ψ₀[ℓ] ≈ Σ ℓ² / Σ ℓ.
@@ -129,28 +149,34 @@ class ImportanceWeights(AbstractSampler):
     """
 
     n: int | None = eqx.field(static=True, default=None)
-    proposal: Uniform | Sobol | Grid | Fixed | Batches = Uniform()
+    proposal: AbstractSampler = Uniform()
     guard: float = eqx.field(static=True, default=0.0)
 
     def __check_init__(self):
         optional_count("ImportanceWeights", self.n)
         if not 0 <= checks.number("ImportanceWeights", "guard", self.guard) <= 1:
             raise ValueError(f"ImportanceWeights: `guard` is a share in [0, 1], got {self.guard}.")
-        if not isinstance(self.proposal, Uniform | Sobol | Grid | Fixed | Batches):
+        if not (isinstance(self.proposal, AbstractSampler) and (self.proposal.fresh or self.proposal.fixed)):
             raise ValueError(
-                f"ImportanceWeights: `proposal` must be Uniform(), Sobol() or Grid(), got {self.proposal!r}."
+                "ImportanceWeights: `proposal` must be a sampler that does not look at the loss, such as Uniform() or "
+                f"Sobol(), got {self.proposal!r}."
             )
 
     def sized(self, n: int | None) -> "ImportanceWeights":
         return self if n is None else ImportanceWeights(n, self.proposal, self.guard)
 
     def init(self, place: AbstractPlace, key: Key) -> SamplerState:
-        # Without a number of its own, a proposal of a given size keeps it.
-        own = None if isinstance(self.proposal, Fixed) else self.proposal.n
-        return self.proposal.sized(self.n or own or 1000).init(place, key)
+        return self.proposal.sized(self.n).init(place, key)
 
     def step(self, place, density, state, key):
         return self.proposal.step(place, density, state, key)
+
+    def observe(self, place, density, state, values, key):
+        return self.proposal.observe(place, density, state, values, key)
+
+    @property
+    def fresh(self) -> bool:
+        return self.proposal.fresh
 
     def weights(self, values: Losses) -> Float[Array, " n"]:
         weights, even = normalised(values), 1.0 / values.shape[0]

@@ -1,0 +1,98 @@
+"""The best state of a run, and the controller that keeps the best on samples that train nothing."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from .._methods import Merit
+from .._problem import Samples, relative_errors
+from .controller import AbstractController, Action, Clock, found, stop_or_go
+from .run import Run, Task
+
+
+class Watch(NamedTuple):
+    """The best state of each seed, its merit and step; and the merit of the last state."""
+
+    best: PyTree
+    merit: Merit
+    kept: np.ndarray
+    last: Merit
+
+    def taking(self, state: PyTree, merit: Merit, step: int, tie: float, by_objective: bool) -> "Watch":
+        """The better one of a state and the best so far, seed by seed."""
+        holds, held = np.asarray(merit.feasible), np.asarray(self.merit.feasible)
+        lower = total(merit, merit) < tie * total(self.merit, merit)
+        if by_objective:
+            lower = np.where(holds & held, merit.objective < tie * self.merit.objective, lower)
+        better = np.where(holds == held, lower, holds)
+        kept = np.where(better, step, self.kept)
+        return Watch(_where(better, state, self.best), _where(better, merit, self.merit), kept, merit)
+
+
+def total(merit: Merit, weighing: Merit) -> np.ndarray:
+    """Objective and averages in one number, with the weights of another state, to compare with it."""
+    return np.asarray(merit.objective + jnp.sum(weighing.weights * merit.averages, axis=-1))
+
+
+def _where(chosen: np.ndarray, new: PyTree, old: PyTree) -> PyTree:
+    """The new state for the chosen seeds, the old one for the others."""
+    pick = lambda a, b: jnp.where(chosen.reshape(chosen.shape + (1,) * (a.ndim - chosen.ndim)), a, b)
+    return jax.tree.map(pick, new, old)
+
+
+def first_watch(state: PyTree, merits: Merit, many: bool) -> Watch:
+    """No state is the best yet; `merits` have the shapes of merits."""
+    seeds = jax.tree.leaves(state)[0].shape[:1] if many else ()
+    zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), merits)
+    worst = zeros._replace(objective=jnp.full(seeds, jnp.inf, zeros.objective.dtype))
+    return Watch(state, worst, np.zeros(seeds, np.int64), worst)
+
+
+def best_state(run: Run) -> tuple[PyTree, Any]:
+    """The best state, or the last where nobody has looked yet. Its multipliers are those of the last state, which have
+    had more time to settle, unless that belongs to another stage."""
+    watch: Watch = run.watch
+    looked = np.isfinite(np.asarray(watch.merit.objective))
+    best = _where(looked, watch.best, run.state)
+    kept = np.where(looked, watch.kept, run.step)
+    return (eqx.tree_at(lambda s: s.multipliers, best, run.state.multipliers) if run.stage.first else best), kept
+
+
+# --- on samples that train nothing ----------------------------------------------------------------------------------
+
+
+@eqx.filter_jit
+def _validation_errors(state: PyTree, rest: PyTree, samples: Samples, many: bool):
+    error = lambda state: jnp.mean(relative_errors(eqx.combine(state, rest).model, samples))
+    return (jax.vmap(error) if many else error)(state)
+
+
+class HeldOut(AbstractController):
+    """Keeps the state of lowest mean relative error on samples that train nothing, as in the paper."""
+
+    task: Task
+    samples: Samples
+
+    def _merits(self, state: PyTree) -> Merit:
+        error = _validation_errors(state, self.task.rest, self.samples, self.task.many)
+        none = jnp.zeros((*error.shape, 0))
+        return Merit(error, none, none, jnp.zeros(error.shape, bool))
+
+    def init(self, state):
+        return first_watch(state, jax.eval_shape(self._merits, state), self.task.many)
+
+    def look(self, run, state, step):
+        merit = self._merits(state)
+        watch = run.watch.taking(state, merit, step, 1.0, by_objective=False)
+        return watch, {"merit": np.asarray(merit.objective), "kept": watch.kept, "reach": np.ones(watch.kept.shape)}
+
+    def decide(self, run: Run, clock: Clock) -> Action:
+        merits = run.history.looks.get("merit", np.zeros(0))
+        return stop_or_go(self, run, clock, found(self.task, run.history, merits))
+
+    def result(self, run):
+        return best_state(run)

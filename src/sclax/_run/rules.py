@@ -1,0 +1,79 @@
+"""The signs by which a run is steered, as pure functions of its numbers, none of which knows the solution."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._result import History
+
+LOOKS = 30  # the shortest stretch of records that says anything
+SPAN = 10  # records over which a run that has more to gain by full steps still falls to a tenth
+EARLY = 20  # records after which a run must have come a good part of its way
+
+
+def stalled(merits: ArrayLike) -> bool:
+    """The best merit so far fell by less than a tenth in the last third of the run."""
+    best = np.minimum.accumulate(np.asarray(merits, float))
+    window = max(LOOKS, len(best) // 3)
+    return len(best) > 2 * window and bool(best[-1] > 0.9 * best[-1 - window])
+
+
+def settled(merits: np.ndarray) -> bool:
+    """No seed makes progress any more."""
+    return len(merits) > 0 and all(stalled(column) for column in merits.reshape(len(merits), -1).T)
+
+
+def stuck(merits: np.ndarray, first: float) -> bool:
+    """A run has stalled far from a solution, at more than a thousandth of its `first` merit."""
+    return stalled(merits) and float(np.min(merits)) > 1e-3 * first
+
+
+def slow(merits: ArrayLike) -> bool:
+    """The best merit of an early stretch is still a tenth of the first one."""
+    merits = np.asarray(merits, float)
+    return len(merits) == EARLY and bool(merits.min() > 0.1 * merits[0])
+
+
+def falls_fast(merits: np.ndarray) -> bool:
+    """Some seed's merit still falls to a tenth within SPAN records: it has more to gain by full steps than by an end to
+    the noise of draws. Too few records say nothing else."""
+    if len(merits) <= SPAN:
+        return True
+    best = np.minimum.accumulate(merits, axis=0)
+    return bool(np.any(best[-1] <= 0.1 * best[-1 - SPAN]))
+
+
+def cannot_hold(violations: ArrayLike, multipliers: ArrayLike, shares: ArrayLike, unit: float) -> bool:
+    """A constraint that cannot be met everywhere: its multiplier does not fall; its violation stays, and stays large
+    against the size `unit` that its value had at the start; and a small share of the points carries the weight."""
+    v, m, s = (np.asarray(a, float)[-LOOKS:] for a in (violations, multipliers, shares))
+    if len(v) < LOOKS:
+        return False
+    half = LOOKS // 2
+    stays = np.median(v[half:]) > 0.8 * np.median(v[:half])
+    return bool(stays and np.median(v) > 1e-3 * unit and m[-1] >= m[0] > 0 and np.median(s) < 0.25)
+
+
+def flat_and_feasible(history: History, tolerances: Mapping[str, Any]) -> bool:
+    """Every constraint held in the last quarter of the run, and the objective fell by less than 2 % in it."""
+    window = max(10, history.rows // 4)
+    if history.rows < 2 * window:
+        return False
+    if np.any(history.looks.get("reach", np.ones(1))[-window:] < 1):  # not of the whole domain
+        return False
+    for name, tolerance in tolerances.items():
+        if np.any(history.values[name][-window:] > np.asarray(tolerance)):
+            return False
+    recent = np.mean(history.objective[-window:], axis=0)
+    before = np.mean(history.objective[-2 * window : -window], axis=0)
+    return bool(np.all(recent >= 0.98 * before))
+
+
+def signs_from(history: History, began: int) -> int:
+    """The row from which on signs count: none before training has come to the end of time."""
+    if "reach" not in history.looks:
+        return began
+    short = np.flatnonzero(np.any(history.looks["reach"].reshape(history.rows, -1) < 1, axis=1))
+    return max(began, int(short[-1]) + 1) if len(short) else began

@@ -1,0 +1,213 @@
+"""The controller of second-order runs, which looks at a spare draw that trained no state."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+from jaxtyping import PyTree
+
+from .._base import Points
+from .._methods import Merit
+from .._problem import AbstractProblem, Term
+from .._result import RESULTS, History, Tempered
+from ..samplers import AbstractSampler, Grid, ImportanceWeights, Sobol
+from . import rules
+from .best import Watch, best_state, first_watch, total
+from .controller import AbstractController, Action, Clock, Go, Restart, Stop, found, stop_or_go
+from .run import Run, Task
+from .stage import Stage
+
+SPARE = 2048  # points of the spare draw
+TIE = 1.25  # merits that differ by less are equal, for all that the spare draw can tell
+SETTLE, SHORTEST = 0.85, 0.03  # when, as a share of a run, steps begin to shrink, and how short they get
+
+
+def _spare(problem: AbstractProblem, worst: bool) -> AbstractProblem:
+    """The problem on even points, with the weights of ψ_α for worst cases, or with averages for them."""
+
+    def choose(term: Term) -> AbstractSampler:
+        even = Grid() if term.law.place.finite else Sobol(max(SPARE // term.law.inner, 16), crowd=True)
+        return ImportanceWeights(proposal=even) if term.worst and worst else even
+
+    return problem.resampled(choose)
+
+
+@eqx.filter_jit
+def _merits(worst, average, method, arrays, rest, points, many: bool) -> Merit:
+    def one(arrays):
+        state = eqx.combine(arrays, rest)
+        passes = (p.evaluate(state.model, points) for p in (worst, average))
+        return method.merit(worst, state, *passes)
+
+    return (jax.vmap(one) if many else one)(arrays)
+
+
+class SpareDraw(AbstractController):
+    """Compares states on a spare draw that trained none of them, and steers by what it sees there:
+
+    - a run that makes little progress starts again along time; one that stalls starts again from other weights;
+    - a worst case that cannot be met everywhere becomes an average;
+    - in the last part of a run that no longer falls fast, steps shrink, so that the noise of draws averages out;
+    - the best state is the result, or the last one of a run that has settled, where both are equal within a quarter.
+    """
+
+    task: Task
+    worst: AbstractProblem
+    average: AbstractProblem
+    points: tuple[Points, ...]
+
+    def __init__(self, task: Task):
+        self.task = task
+        self.worst, self.average = _spare(task.problem, True), _spare(task.problem, False)
+        keys = jr.split(jr.key(SPARE), len(task.problem.terms))
+        self.points = tuple(t.chosen.init(t.law.place, k).points for t, k in zip(self.average.terms, keys, strict=True))
+
+    def _merits(self, state: PyTree) -> Merit:
+        task = self.task
+        return _merits(self.worst, self.average, task.method, state, task.rest, self.points, task.many)
+
+    @property
+    def _by_objective(self) -> bool:
+        """Whether there is an objective to compare feasible states by."""
+        return any(term.owner is None for term in self.task.problem.terms)
+
+    def init(self, state):
+        return first_watch(state, jax.eval_shape(self._merits, state), self.task.many)
+
+    def look(self, run, state, step):
+        merit = self._merits(state)
+        watch = run.watch.taking(state, merit, step, 1.0, self._by_objective)
+        reach = state.reach.share if run.stage.direction else np.ones(watch.kept.shape)
+        return watch, {"merit": total(merit, merit), "kept": watch.kept, "reach": np.asarray(reach)}
+
+    def result(self, run):
+        if run.settling:  # in the last state most noise has averaged out, by more than the spare draw can tell
+            watch: Watch = run.watch
+            run = run._replace(watch=watch.taking(run.state, watch.last, run.step, TIE, self._by_objective))
+        return best_state(run)
+
+    # --- rules, of which the first that fits decides ---
+
+    def decide(self, run: Run, clock: Clock) -> Action:
+        if not run.history.rows:
+            return self.go(run, clock)
+        if run.settling:
+            return self._settle(run, clock)
+        reason = self._reason(run.history, run.stage)
+        if clock.over(run) is not None:
+            return stop_or_go(self, run, clock, reason)
+        again = self._march(run, clock) or self._other_weights(run, clock) or self._average(run)
+        if again is not None:
+            return again
+        at_the_end = clock.spent(run.step, run.seconds) >= SETTLE or (clock.open and reason is not None)
+        if at_the_end and self._may_settle(run):
+            return self._settle(run, clock)
+        return stop_or_go(self, run, clock, reason)
+
+    def _signs(self, history: History, stage: Stage) -> History:
+        """The rows that tell something about the present stage."""
+        return history.since(rules.signs_from(history, stage.began))
+
+    def _reason(self, history: History, stage: Stage) -> RESULTS | None:
+        """Why the run may end by itself; of a law that became an average nobody says that it holds."""
+        reason = found(self.task, history, self._signs(history, stage).looks["merit"])
+        if reason is RESULTS.converged and stage.averaged:
+            return RESULTS.settled if rules.settled(self._signs(history, stage).looks["merit"]) else None
+        return reason
+
+    def _hopeless(self, run: Run) -> list[str]:
+        """The constraints whose worst case cannot be met, by the median of the seeds."""
+        if not self.task.method.constrained:
+            return []
+        signs, units = self._signs(run.history, run.stage), run.watch.best.units
+        middle = lambda rows: np.asarray([np.median(row) for row in rows])
+        names = []
+        for term in self.task.problem.terms:
+            if term.worst and term.owner is not None and term.owner not in run.stage.tempered:
+                violations = middle(signs.values[term.owner]) - float(self.task.problem.tolerances[term.owner])
+                shares = middle(signs.sample_size[term.name]) / term.points
+                unit = float(np.median(np.asarray(units[term.owner])))
+                if rules.cannot_hold(violations, middle(signs.multipliers[term.owner]), shares, unit):
+                    names.append(term.owner)
+        return names
+
+    def _stuck(self, run: Run, clock: Clock) -> bool:
+        """One seed has stalled far from a solution, and there is time for another attempt as long as all before."""
+        if not self.task.source.fresh or self.task.many or run.stage.averaged or self._hopeless(run):
+            return False
+        if clock.limit is None or 2 * run.seconds > clock.limit:
+            return False
+        merits = self._signs(run.history, run.stage).looks["merit"]
+        return rules.stuck(merits, float(run.history.looks["merit"][0]))
+
+    def _march(self, run: Run, clock: Clock) -> Restart | None:
+        """Along time, once, where time has a beginning: far from it a solution that fades away costs little, and steps
+        that see all times at once leave it only slowly."""
+        direction = self.task.problem.direction
+        if run.stage.direction or run.stage.averaged or not direction:
+            return None
+        signs = self._signs(run.history, run.stage)
+        slow = self.task.source.fresh and rules.slow([np.median(row) for row in signs.looks["merit"]])
+        stuck = self._stuck(run, clock)
+        early = clock.spent(run.step, run.seconds) <= 0.5
+        if not (slow or (early and (stuck or self._hopeless(run)))):
+            return None
+        stage = Stage(run.stage.attempt + stuck, direction, (), run.history.rows)
+        return Restart(stage, f"little progress until step {run.step}: starting again, along time")
+
+    def _other_weights(self, run: Run, clock: Clock) -> Restart | None:
+        if not self._stuck(run, clock):
+            return None
+        stage = run.stage._replace(attempt=run.stage.attempt + 1, began=run.history.rows)
+        return Restart(stage, f"no progress on a spare draw at step {run.step}: starting again, other weights")
+
+    def _average(self, run: Run) -> Restart | None:
+        """Averages for the worst cases that cannot be met everywhere."""
+        names = self._hopeless(run)
+        if not names:
+            return None
+        new = tuple((name, Tempered(run.step, self._worst_place(run, name))) for name in names)
+        said = [
+            f"`{name}` cannot be met everywhere (worst near {_written(tempered.where)}): its multiplier grows, its "
+            "violation stays, and few points carry the weight. Starting again with its average, at a fixed small price."
+            for name, tempered in new
+        ]
+        stage = run.stage._replace(direction=0, averaged=run.stage.averaged + new, began=run.history.rows)
+        return Restart(stage, "\n".join(said))
+
+    def _worst_place(self, run: Run, name: str) -> dict[str, float]:
+        """Where on the spare draw the residual of a constraint is largest."""
+        problem, best = self.task.problem, run.watch.best
+        one = jax.tree.map(lambda a: a[0], best) if self.task.many else best
+        model = eqx.combine(one, self.task.rest).model
+        term, w = next((t, w) for t, w in zip(problem.terms, self.points, strict=True) if t.owner == name and t.worst)
+        losses = term.law.losses(term.law.rows(model, problem.parameters, w))
+        return term.law.place.where(w[jnp.argmax(losses)], problem.domain.names)
+
+    def _may_settle(self, run: Run) -> bool:
+        """Training is on the whole domain, and the noise of draws is what is left: full steps no longer fall fast."""
+        merits = self._signs(run.history, run.stage).looks["merit"]
+        return bool(np.all(run.history.looks["reach"][-1] == 1)) and not rules.falls_fast(merits)
+
+    def _settle(self, run: Run, clock: Clock) -> Go | Stop:
+        """Steps that shrink until the end, from the row at which that began."""
+        shrunk = np.flatnonzero(run.history.share < 1)
+        before = run.history.until(int(shrunk[0])) if len(shrunk) else run.history
+        step, seconds = int(before.step[-1]), float(before.seconds[-1])
+        reason = self._reason(before, run.stage)
+        if clock.open and reason is not None:
+            clock = clock._replace(steps=int(step / SETTLE), seconds=clock.limit)
+            over = None if clock.over(run) is None else reason
+        else:
+            over = clock.over(run)
+        if over is not None:
+            return Stop(over, reason is not None)
+        length = clock.length(run.step, self.chunk)
+        begin = clock.spent(step, seconds)
+        share = (clock.spent(run.step + length, run.seconds + clock.pace) - begin) / (1 - begin)
+        return Go(length, SHORTEST ** min(share, 1.0), save=not run.settling)
+
+
+def _written(where: dict[str, float]) -> str:
+    return ", ".join(f"{name} = {value:.3g}" for name, value in where.items())
