@@ -10,6 +10,16 @@ import pytest
 
 import sclax as scl
 from sclax._problem import Recipe
+from sclax.zoo import (
+    _allen_cahn,
+    _burgers,
+    _diffusion_sorption,
+    _eikonal,
+    _kdv,
+    _lid_driven_cavity,
+    _navier_stokes,
+    _reaction_diffusion,
+)
 
 CLOSED = {
     "convection": lambda z: jnp.sin(z[0] - 30 * z[1]),
@@ -95,14 +105,14 @@ def interior(values, problem):
 # front (burgers), kinks of the start at the seam (reaction-diffusion, Allen-Cahn), the medial axis (eikonal), and
 # the lid's corners (cavity).
 ON_GRIDS = {
-    "reaction_diffusion": (scl.zoo._reaction_diffusion.fisher, 1e-5),
-    "burgers": (scl.zoo._burgers.burgers_law, 2e-3),
-    "diffusion_sorption": (scl.zoo._diffusion_sorption.sorption, 2e-3),
-    "navier_stokes": (scl.zoo._navier_stokes.vorticity, 1e-5),
-    "allen_cahn": (scl.zoo._allen_cahn.phase, 1e-4),
-    "kdv": (scl.zoo._kdv.dispersion, 1e-3),
-    "eikonal": (scl.zoo._eikonal.unit_slope, 1e-2),
-    "lid_driven_cavity": (scl.zoo._lid_driven_cavity.steady_flow, 2e-3),
+    "reaction_diffusion": (_reaction_diffusion.fisher, 1e-5),
+    "burgers": (_burgers.burgers_law, 2e-3),
+    "diffusion_sorption": (_diffusion_sorption.sorption, 2e-3),
+    "navier_stokes": (_navier_stokes.vorticity, 1e-5),
+    "allen_cahn": (_allen_cahn.phase, 1e-4),
+    "kdv": (_kdv.dispersion, 1e-3),
+    "eikonal": (_eikonal.unit_slope, 1e-2),
+    "lid_driven_cavity": (_lid_driven_cavity.steady_flow, 2e-3),
 }
 
 

@@ -1,0 +1,20 @@
+"""Solutions from files, with the problems of the zoo built again by name."""
+
+import os
+from typing import Any
+
+from .._problem import Problem
+from .._result import Solution, load_solution
+from ._registry import build
+
+
+def load(path: str | os.PathLike[str], problem: Problem | None = None, model: Any = None) -> Solution:
+    """Reads a solution that `solution.save(path)` wrote. Nothing in the file is executed.
+
+    A problem of the zoo is built again by its name. For a problem of your own pass `problem`, since a file holds no
+    equations; for a model of your own pass a `model` of the same shape.
+
+    !!! example
+        `scl.load("convection.scl")(x=1.0, t=0.5)`
+    """
+    return load_solution(path, problem, model, build)
