@@ -9,8 +9,9 @@ import jax
 import platformdirs
 from filelock import FileLock, Timeout
 
-# Of compiled code, after which JAX removes what was not used for longest.
-COMPILED_BYTES = 2**30
+# Of compiled code, some 300 problems of it, after which JAX removes what was not used for longest. Not more, since with
+# every entry that it adds JAX reads the times of all others, 50 µs each.
+COMPILED_BYTES = 2**28
 
 
 def cache_directory() -> Path:
@@ -53,7 +54,7 @@ def keep_compiled() -> None:
     This is configuration of all of JAX, for a command to do and not for a library. A directory that the user named in
     JAX_COMPILATION_CACHE_DIR stays as it is, and where ours cannot be written JAX compiles as ever.
     """
-    if jax.config.jax_compilation_cache_dir is not None:
+    if jax.config.values["jax_compilation_cache_dir"] is not None:
         return
     # Versions of Python compress by different means, which JAX's names of the entries do not tell.
     directory = cache_directory() / "compiled" / str(sys.implementation.cache_tag)
