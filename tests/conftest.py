@@ -1,5 +1,6 @@
 """Shapes in annotations are checked at run time, and warnings are errors."""
 
+import importlib
 import os
 
 # Nearly all of the tests' time is compilation of code that runs for milliseconds: leave the optimiser out.
@@ -18,8 +19,9 @@ CHECKED = [
     "sclax._result.report",
     "sclax.nn",
 ]
-with install_import_hook([f"sclax.{name}" for name in CHECKED], "beartype.beartype"):
-    import sclax  # noqa: F401
+with install_import_hook(CHECKED, "beartype.beartype"):
+    for name in CHECKED:
+        importlib.import_module(name)
 
 
 @pytest.fixture

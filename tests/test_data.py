@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import subprocess
 import sys
+import time
 
 import h5py
 import numpy as np
@@ -248,7 +250,7 @@ def test_the_cache_gives_what_was_made_and_reads_it_when_sliced(cache, monkeypat
     second = data.burgers("tiny")
     assert not second["solution"].variable._in_memory
     xr.testing.assert_identical(made, second.load())
-    assert {path.suffix for path in cache.iterdir()} == {".nc", ".sha256"}
+    assert {path.suffix for path in cache.iterdir()} == {".nc", ".sha256", ".lock"}
     with pytest.raises(TypeError, match="not callable"):
         data.burgers("tiny", seed=1)
 
@@ -366,12 +368,96 @@ def test_an_interrupted_generation_leaves_nothing(cache):
 
     with pytest.raises(KeyboardInterrupt):
         _cache.make(recipe, True, interrupt)
-    assert list(cache.iterdir()) == []
-    # Killed, the process leaves its temporary file: no one takes it for the data.
-    (cache / f".{_cache.cache_path(recipe).name}.x7y").write_bytes(b"half")
+    assert [path.suffix for path in cache.iterdir()] == [".lock"]
+    # Killed, the process leaves its temporary file: no one takes it for the data, and the next one removes it.
+    half, other = (cache / f".{name}.x7y" for name in (_cache.cache_path(recipe).name, "other.nc"))
+    half.write_bytes(b"half")
+    other.write_bytes(b"half")
     asked.clear()
     _cache.make(recipe, True, None)
     assert len(asked) == 3
+    assert not half.exists()
+    assert other.exists()  # someone may be at it
+
+
+def test_without_a_lock_the_cache_works_as_ever(cache):
+    recipe, asked = counting()
+    path = _cache.cache_path(recipe)
+    path.with_name(f".{path.name}.lock").mkdir(parents=True)
+    half = path.with_name(f".{path.name}.x7y")
+    half.write_bytes(b"half")
+    for _ in range(2):
+        np.testing.assert_array_equal(_cache.make(recipe, True, None)["solution"][:, 1, 2], np.arange(10))
+    assert len(asked) == 3
+    assert half.exists()  # it may be another's who is at work
+
+
+# A data set of three batches that tell that they ran, and end when they are let go.
+SLOW = """
+import os, time
+import numpy as np
+from sclax.data import _cache
+
+def solve(begin, end):
+    with open("asked", "a") as file:
+        file.write(f"{os.getpid()}\\n")
+    while not os.path.exists("go"):
+        time.sleep(0.02)
+    values = np.arange(begin, end, dtype=float)
+    return _cache.Batch(values[:, None], values[:, None, None], "none", 0.1)
+
+coords = {"t": np.array([0.0]), "x": np.array([0.0])}
+recipe = _cache.Recipe("slow", {}, coords, 6, 2, solve)
+print(float(_cache.make(recipe, True, None)["solution"].sum()))
+"""
+
+
+@pytest.fixture
+def slow(tmp_path):
+    """Starts a process that makes the slow set."""
+    started = []
+
+    def start():
+        started.append(subprocess.Popen([sys.executable, "-c", SLOW], cwd=tmp_path, text=True, **PIPES))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+
+
+def until_at_work(process, path):
+    while not path.exists():
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.02)
+
+
+def test_a_second_process_waits_for_the_first(slow, tmp_path):
+    first = slow()
+    until_at_work(first, tmp_path / "asked")
+    second = slow()
+    assert "slow: another process is making" in second.stderr.readline()
+    (tmp_path / "go").touch()
+    for process in (first, second):
+        out, err = process.communicate(timeout=100)
+        assert out == "15.0\n", err
+    assert (tmp_path / "asked").read_text().split() == [str(first.pid)] * 3
+
+
+def test_a_killed_process_holds_no_one_up(slow, cache, tmp_path):
+    first = slow()
+    until_at_work(first, tmp_path / "asked")
+    first.kill()
+    first.wait()
+    assert any(path.suffix not in (".nc", ".sha256", ".lock") for path in cache.iterdir())
+    (tmp_path / "go").touch()
+    out, err = slow().communicate(timeout=100)
+    assert out == "15.0\n", err
+    assert sorted(path.suffix for path in cache.iterdir()) == [".lock", ".nc", ".sha256"]
 
 
 def test_where_the_cache_is(tmp_path, monkeypatch):

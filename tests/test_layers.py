@@ -12,7 +12,7 @@ ROOT = Path(scl.__file__).parent
 
 # One row may import from the rows above it only, and of another package only what the package itself offers.
 TABLE = (
-    {"_base": "checks digests extras files precision signatures typing"},
+    {"_version": "", "_base": "caches checks digests extras files modules precision signatures typing"},
     {"_places": "box place points reading slices"},
     {
         "samplers": "_base _baselines _chains _points",
@@ -24,13 +24,16 @@ TABLE = (
         "_laws": "conditions fields law losses observations",
         "data": "_cache _files _formats _generators _plot _random_fields _readers _stored _tensors",
     },
-    {"_problem": "grids measures operator pointwise problem samples term truth"},
-    {"_methods": "dual eigenbasis first_order gauss_newton gram method penalty primal primal_dual"},
-    {"_result": "evaluate history operator_solution plot report solution storage"},
-    {"_run": "checkpoint controller door progress source"},
+    {"_problem": "courses grids measures operator pointwise problem samples term truth"},
+    {
+        "_methods": """dual eigenbasis first_order gauss_newton gram march method penalty primal primal_dual
+            warm_start""",
+    },
+    {"_result": "abstract evaluate history operator_solution outcome plot record report solution storage"},
+    {"_run": "best checkpoint controller door programs progress rules run source spare_draw stage train"},
     {
         "zoo": """_allen_cahn _burgers _closed _convection _diffusion_sorption _eikonal _helmholtz _kdv
-            _lid_driven_cavity _navier_stokes _operators _reaction_diffusion _registry _rows _settings""",
+            _lid_driven_cavity _load _navier_stokes _operators _reaction_diffusion _registry _rows _settings""",
     },
     {"cli": ""},
 )
@@ -54,7 +57,9 @@ def imports(source, package):
 def faults(source, here):
     """Why a file of ours at `here` (the parts of its path below the root) may not import what it does."""
     package = here[0] if len(here) > 1 else here[0].removesuffix(".py")
-    if package not in ROW or (len(here) > 1 and here[1] not in {f"{f}.py" for f in FILES[package]} | {"__init__.py"}):
+    if package not in ROW or (
+        len(here) > 1 and here[1] not in {f"{f}.py" for f in FILES[package]} | {"__init__.py", "__init__.pyi"}
+    ):
         return [f"{'/'.join(here)} is not in the table"]
     found = []
     for target, *rest in imports(source, here[:-1]):
@@ -70,7 +75,7 @@ def faults(source, here):
     return found
 
 
-SOURCES = sorted(p for p in ROOT.rglob("*.py") if p != ROOT / "__init__.py")
+SOURCES = sorted(p for end in ("py", "pyi") for p in ROOT.rglob(f"*.{end}") if p.parent != ROOT or p.stem != "__init__")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -1,5 +1,9 @@
 from . import checks as checks
 from . import precision as precision
+from .caches import alone as alone
+from .caches import cache_directory as cache_directory
+from .caches import keep_compiled as keep_compiled
+from .caches import remains as remains
 from .digests import digest as digest
 from .extras import require as require
 from .files import read_archive as read_archive

@@ -3,7 +3,6 @@
 import hashlib
 import importlib.metadata
 import json
-import os
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from .._base import replaced, require
+from .._base import alone, cache_directory, remains, replaced, require
 from ._files import netcdf, open_dataset
 
 Progress = Callable[[int, int], None]
@@ -67,24 +66,29 @@ def make(recipe: Recipe, cache: bool, progress: Progress | None) -> xr.Dataset:
         return xr.Dataset(variables, recipe.all_coords, {**recipe.identity, **made})
     require(recipe.name, "h5netcdf", "data")
     path = cache_path(recipe)
-    dataset = _cached(path, recipe)
-    if dataset is None:
+    dataset, _ = _cached(path, recipe)
+    return _made(path, recipe, progress) if dataset is None else dataset
+
+
+def _made(path: Path, recipe: Recipe, progress: Progress | None) -> xr.Dataset:
+    """The data set, made by the one process that is at it: those that waited find it in the cache."""
+    waits = f"{recipe.name}: another process is making {str(path)!r}: waiting for it."
+    with alone(path, lambda: warnings.warn(waits, stacklevel=7)) as held:
+        dataset, reason = _cached(path, recipe)
+        if dataset is not None:
+            return dataset
+        if reason:
+            warnings.warn(f"{recipe.name}: the cached {str(path)!r} {reason}: it is made again.", stacklevel=4)
         try:
+            for rest in remains(path) if held else ():
+                rest.unlink(missing_ok=True)
             _store(path, recipe, progress)
         except OSError as error:
             raise OSError(
                 f"{recipe.name}: the cache {str(path)!r} cannot be written ({error}). Set XDG_CACHE_HOME to a folder "
                 "with room, or pass cache=False."
             ) from error
-        dataset = open_dataset(path)
-    return dataset
-
-
-def cache_directory() -> Path:
-    """$XDG_CACHE_HOME/sclax, or ~/.cache/sclax."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    # The standard says that a relative path there is to be ignored.
-    return (Path(home) if home and os.path.isabs(home) else Path.home() / ".cache") / "sclax"
+        return open_dataset(path)
 
 
 def cache_path(recipe: Recipe) -> Path:
@@ -131,19 +135,15 @@ def _store(path: Path, recipe: Recipe, progress: Progress | None) -> None:
         temporary.write_text(f"{digest}  {path.name}\n")
 
 
-def _cached(path: Path, recipe: Recipe) -> xr.Dataset | None:
-    """The data set at `path` if it is there, whole, and the one that is asked for."""
+def _cached(path: Path, recipe: Recipe) -> tuple[xr.Dataset | None, str]:
+    """The data set at `path` if it is there, whole, and the one that is asked for; else what is wrong with it."""
     if not path.exists():
-        return None
-    reason = "has no checksum"
-    if _beside(path).is_file():
-        reason = "does not fit its checksum"
-        if _beside(path).read_bytes().split()[:1] == [_digest(path).encode()]:
-            dataset, reason = _fitting(path, recipe)
-            if dataset is not None:
-                return dataset
-    warnings.warn(f"{recipe.name}: the cached {str(path)!r} {reason}: it is made again.", stacklevel=4)
-    return None
+        return None, ""
+    if not _beside(path).is_file():
+        return None, "has no checksum"
+    if _beside(path).read_bytes().split()[:1] != [_digest(path).encode()]:
+        return None, "does not fit its checksum"
+    return _fitting(path, recipe)
 
 
 def _fitting(path: Path, recipe: Recipe) -> tuple[xr.Dataset | None, str]:

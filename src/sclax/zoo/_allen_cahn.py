@@ -9,8 +9,6 @@ from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
 from ._settings import recipe
 
-EQUATION = "uₜ = ν uₓₓ + 5 (u − u³),  u(x, 0) = x² cos πx,  periodic in x ∈ [−1, 1], t ∈ [0, 1]"
-
 
 def phase(u, u_t, u_xx, nu):
     return u_t - nu * u_xx - 5 * (u - u**3)

@@ -9,8 +9,6 @@ from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
 from ._settings import OperatorSettings, recipe
 
-EQUATION = "uₜ + u uₓ = ν uₓₓ,  u(x, 0) = sin 2πx,  periodic in x ∈ [0, 1], t ∈ [0, 1]"
-
 
 def burgers_law(u, u_t, u_x, u_xx, nu):
     return u_t + u * u_x - nu * u_xx

@@ -8,11 +8,6 @@ from .._places import Box
 from .._problem import Problem, average, worst_case
 from ._settings import recipe
 
-WAVE = "uₜₜ = c² uₓₓ,  u(x, 0) = sin πx + ½ sin 4πx,  uₜ(x, 0) = 0,  u = 0 at x = 0, 1,  x, t ∈ [0, 1]"
-HEAT = "uₜ = α uₓₓ,  u(x, 0) = sin πx,  u = 0 at x = 0, 1,  x, t ∈ [0, 1]"
-POISSON = "−Δu = 2π² sin πx sin πy,  u = 0 on the boundary of [0, 1]²"
-KLEIN_GORDON = "uₜₜ − uₓₓ + u³ = f  with  u = x cos 5πt + (xt)³,  x, t ∈ [0, 1]"
-
 
 def string(u_tt, u_xx, c):
     return u_tt - c**2 * u_xx

@@ -7,8 +7,6 @@ from .._places import Box
 from .._problem import Problem, average, worst_case
 from ._settings import PaperSettings, Range, even, largest, paper_objective, recipe
 
-EQUATION = "uₜ + β uₓ = 0,  u(x, 0) = sin x,  u(0, t) = u(2π, t),  x ∈ [0, 2π], t ∈ [0, 1]"
-
 
 def transport(u_t, u_x, beta):
     return u_t + beta * u_x

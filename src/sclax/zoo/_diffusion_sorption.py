@@ -9,7 +9,6 @@ from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
 from ._settings import OperatorSettings, recipe
 
-EQUATION = "uₜ = D/R(u) uₓₓ,  u(x, 0) = c₀,  u(0, t) = 1,  u(1, t) = ∓D uₓ(1, t),  x ∈ [0, 1], t ∈ [0, 500]"
 DIFFUSIVITY, POROSITY, DENSITY, SORPTION, EXPONENT = 5e-4, 0.29, 2880.0, 3.5e-4, 0.874
 
 

@@ -12,8 +12,6 @@ from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
 from ._settings import PaperSettings, recipe
 
-EQUATION = "|∇u| = 1,  u = 0 on the outline of a gear,  u ≥ 0 on the boundary of [−1, 1]²"
-
 
 def unit_slope(u_x, u_y):
     # The small number keeps the root differentiable where the gradient vanishes.

@@ -7,8 +7,6 @@ from .._places import Box
 from .._problem import Problem, average, worst_case
 from ._settings import PaperSettings, Range, even, largest, paper_objective, recipe
 
-EQUATION = "Δu + k² u = (k² − π²(a₁² + a₂²)) sin(πa₁x) sin(πa₂y),  u = sin(πa₁x) sin(πa₂y) on the boundary of [0, 1]²"
-
 
 def exact(x, y, a1, a2):
     return jnp.sin(jnp.pi * a1 * x) * jnp.sin(jnp.pi * a2 * y)

@@ -9,8 +9,6 @@ from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
 from ._settings import recipe
 
-EQUATION = "uₜ + u uₓ + δ uₓₓₓ = 0,  u(x, 0) = cos πx,  periodic in x ∈ [−1, 1], t ∈ [0, 1]"
-
 
 def dispersion(u, u_t, u_x, u_xxx, delta):
     return u_t + u * u_x + delta * u_xxx

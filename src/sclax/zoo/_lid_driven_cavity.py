@@ -8,8 +8,6 @@ from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
 from ._settings import recipe
 
-EQUATION = "(u·∇)u = −∇p + Δu/Re,  ∇·u = 0,  u = (1, 0) on y = 1,  u = 0 on the other walls of [0, 1]²"
-
 
 def steady_flow(u, u_x, u_y, u_xx, u_yy, v, v_x, v_y, v_xx, v_yy, p_x, p_y, reynolds):
     return (

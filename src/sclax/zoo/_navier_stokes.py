@@ -10,8 +10,6 @@ from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
 from ._settings import OperatorSettings, recipe
 
-EQUATION = "wₜ + ψ_y wₓ − ψₓ w_y = ν Δw + f,  −Δψ = w,  ψ(0, 0, t) = 0,  periodic in (x, y) ∈ [0, 1]², t ∈ [0, 1]"
-
 
 def vorticity(w, w_t, w_x, w_y, w_xx, w_yy, psi_x, psi_y, psi_xx, psi_yy, x, y, nu):
     force = 0.1 * (jnp.sin(2 * jnp.pi * (x + y)) + jnp.cos(2 * jnp.pi * (x + y)))

@@ -20,10 +20,6 @@ from ._diffusion_sorption import paper_settings as sorption_settings
 from ._navier_stokes import paper_settings as vorticity_settings
 from ._settings import OperatorSettings, recipe
 
-BURGERS = "u(x, 0) ↦ u(x, t) of  uₜ + u uₓ = ν uₓₓ,  periodic in x ∈ [0, 1], t ∈ [0, 1]"
-SORPTION = "u(x, 0) ↦ u(x, t) of  R(u) uₜ = D uₓₓ,  x ∈ [0, 1], t ∈ [0, 500]"
-VORTICITY = "w(x, y, 1) ↦ w(x, y, t) of  wₜ + u·∇w = ν Δw + f,  on the torus [0, 1]²"
-
 
 class OperatorScale(NamedTuple):
     """How large an experiment is: which points of the data are kept, and the settings of network and training."""

@@ -8,8 +8,6 @@ from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
 from ._settings import PaperSettings, Range, even, largest, paper_objective, recipe
 
-EQUATION = "uₜ = ν uₓₓ + ρ u (1 − u),  u(x, 0) = exp(−((x − π)/(π/4))²/2),  periodic in x ∈ [0, 2π], t ∈ [0, 1]"
-
 
 def fisher(u, u_t, u_xx, nu, rho):
     return u_t - nu * u_xx - rho * u * (1 - u)

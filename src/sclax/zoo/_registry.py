@@ -1,68 +1,128 @@
-"""The problems by name, for the command and for files."""
+"""The problems by name, for the command and for files: what there is to know of them without importing JAX."""
 
+import dataclasses
+import importlib
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from .._base import checks
-from .._problem import Problem, Recipe
-from . import (
-    _allen_cahn,
-    _burgers,
-    _closed,
-    _convection,
-    _diffusion_sorption,
-    _eikonal,
-    _helmholtz,
-    _kdv,
-    _lid_driven_cavity,
-    _navier_stokes,
-    _operators,
-    _reaction_diffusion,
-)
-from ._operators import Training
-from ._settings import OperatorSettings, PaperSettings
+if TYPE_CHECKING:
+    from .._problem import AbstractProblem, Problem, Recipe
+    from ._operators import Training
+    from ._settings import OperatorSettings, PaperSettings
 
 
-class Entry(NamedTuple):
-    """A problem of the zoo: how to build it, and how the paper poses and solves it, where it does."""
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A problem of the zoo: how to build it, and how the paper poses and solves it, where it does.
 
-    build: Callable[..., Problem]
+    `module` is the file with its functions, which the first use of one imports; `of_training` the one that gives the
+    recipe of an operator.
+    """
+
+    name: str
     equation: str
-    paper_settings: Callable[..., PaperSettings | OperatorSettings] | None = None
-    paper_problem: Callable[..., Problem] | None = None
-    training: Callable[..., Training] | None = None  # of an operator
+    module: str
+    of_training: str | None = None
 
+    @property
+    def build(self) -> "Callable[..., Any]":
+        """The function of the zoo that makes the problem."""
+        return self._functions[self.name]
 
-def _of_the_paper(module: Any, name: str) -> Entry:
-    return Entry(getattr(module, name), module.EQUATION, module.paper_settings, getattr(module, "paper_problem", None))
+    @property
+    def paper_settings(self) -> "Callable[..., PaperSettings | OperatorSettings] | None":
+        """The paper's hyperparameters by the problem's arguments; None where the paper has none."""
+        return self._functions.get("paper_settings")
+
+    @property
+    def paper_problem(self) -> "Callable[..., Problem] | None":
+        """The problem as the paper poses it; None where it does not pose it as a boundary value problem."""
+        return self._functions.get("paper_problem")
+
+    @property
+    def training(self) -> "Callable[..., Training] | None":
+        """Model, method and steps of an operator by its arguments; None for all others."""
+        return None if self.of_training is None else self._functions[self.of_training]
+
+    @property
+    def _functions(self) -> dict[str, Any]:
+        return vars(importlib.import_module(f".{self.module}", __package__))
 
 
 ENTRIES: dict[str, Entry] = {
-    "convection": _of_the_paper(_convection, "convection"),
-    "reaction_diffusion": _of_the_paper(_reaction_diffusion, "reaction_diffusion"),
-    "eikonal": _of_the_paper(_eikonal, "eikonal"),
-    "helmholtz": _of_the_paper(_helmholtz, "helmholtz"),
-    "burgers": _of_the_paper(_burgers, "burgers"),
-    "diffusion_sorption": _of_the_paper(_diffusion_sorption, "diffusion_sorption"),
-    "navier_stokes": _of_the_paper(_navier_stokes, "navier_stokes"),
-    "allen_cahn": Entry(_allen_cahn.allen_cahn, _allen_cahn.EQUATION),
-    "wave": Entry(_closed.wave, _closed.WAVE),
-    "klein_gordon": Entry(_closed.klein_gordon, _closed.KLEIN_GORDON),
-    "poisson": Entry(_closed.poisson, _closed.POISSON),
-    "heat": Entry(_closed.heat, _closed.HEAT),
-    "kdv": Entry(_kdv.kdv, _kdv.EQUATION),
-    "lid_driven_cavity": Entry(_lid_driven_cavity.lid_driven_cavity, _lid_driven_cavity.EQUATION),
+    entry.name: entry
+    for entry in (
+        Entry(
+            "convection",
+            "uₜ + β uₓ = 0,  u(x, 0) = sin x,  u(0, t) = u(2π, t),  x ∈ [0, 2π], t ∈ [0, 1]",
+            "_convection",
+        ),
+        Entry(
+            "reaction_diffusion",
+            "uₜ = ν uₓₓ + ρ u (1 − u),  u(x, 0) = exp(−((x − π)/(π/4))²/2),  periodic in x ∈ [0, 2π], t ∈ [0, 1]",
+            "_reaction_diffusion",
+        ),
+        Entry("eikonal", "|∇u| = 1,  u = 0 on the outline of a gear,  u ≥ 0 on the boundary of [−1, 1]²", "_eikonal"),
+        Entry(
+            "helmholtz",
+            "Δu + k² u = (k² − π²(a₁² + a₂²)) sin(πa₁x) sin(πa₂y),  u = sin(πa₁x) sin(πa₂y) on the boundary of [0, 1]²",
+            "_helmholtz",
+        ),
+        Entry("burgers", "uₜ + u uₓ = ν uₓₓ,  u(x, 0) = sin 2πx,  periodic in x ∈ [0, 1], t ∈ [0, 1]", "_burgers"),
+        Entry(
+            "diffusion_sorption",
+            "uₜ = D/R(u) uₓₓ,  u(x, 0) = c₀,  u(0, t) = 1,  u(1, t) = ∓D uₓ(1, t),  x ∈ [0, 1], t ∈ [0, 500]",
+            "_diffusion_sorption",
+        ),
+        Entry(
+            "navier_stokes",
+            "wₜ + ψ_y wₓ − ψₓ w_y = ν Δw + f,  −Δψ = w,  ψ(0, 0, t) = 0,  periodic in (x, y) ∈ [0, 1]², t ∈ [0, 1]",
+            "_navier_stokes",
+        ),
+        Entry(
+            "allen_cahn",
+            "uₜ = ν uₓₓ + 5 (u − u³),  u(x, 0) = x² cos πx,  periodic in x ∈ [−1, 1], t ∈ [0, 1]",
+            "_allen_cahn",
+        ),
+        Entry(
+            "wave",
+            "uₜₜ = c² uₓₓ,  u(x, 0) = sin πx + ½ sin 4πx,  uₜ(x, 0) = 0,  u = 0 at x = 0, 1,  x, t ∈ [0, 1]",
+            "_closed",
+        ),
+        Entry("klein_gordon", "uₜₜ − uₓₓ + u³ = f  with  u = x cos 5πt + (xt)³,  x, t ∈ [0, 1]", "_closed"),
+        Entry("poisson", "−Δu = 2π² sin πx sin πy,  u = 0 on the boundary of [0, 1]²", "_closed"),
+        Entry("heat", "uₜ = α uₓₓ,  u(x, 0) = sin πx,  u = 0 at x = 0, 1,  x, t ∈ [0, 1]", "_closed"),
+        Entry("kdv", "uₜ + u uₓ + δ uₓₓₓ = 0,  u(x, 0) = cos πx,  periodic in x ∈ [−1, 1], t ∈ [0, 1]", "_kdv"),
+        Entry(
+            "lid_driven_cavity",
+            "(u·∇)u = −∇p + Δu/Re,  ∇·u = 0,  u = (1, 0) on y = 1,  u = 0 on the other walls of [0, 1]²",
+            "_lid_driven_cavity",
+        ),
+    )
 }
 
-
 OPERATORS: dict[str, Entry] = {
-    "burgers_operator": Entry(_operators.burgers_operator, _operators.BURGERS, training=_operators.burgers_training),
-    "diffusion_sorption_operator": Entry(
-        _operators.diffusion_sorption_operator, _operators.SORPTION, training=_operators.sorption_training
-    ),
-    "navier_stokes_operator": Entry(
-        _operators.navier_stokes_operator, _operators.VORTICITY, training=_operators.vorticity_training
-    ),
+    entry.name: entry
+    for entry in (
+        Entry(
+            "burgers_operator",
+            "u(x, 0) ↦ u(x, t) of  uₜ + u uₓ = ν uₓₓ,  periodic in x ∈ [0, 1], t ∈ [0, 1]",
+            "_operators",
+            "burgers_training",
+        ),
+        Entry(
+            "diffusion_sorption_operator",
+            "u(x, 0) ↦ u(x, t) of  R(u) uₜ = D uₓₓ,  x ∈ [0, 1], t ∈ [0, 500]",
+            "_operators",
+            "sorption_training",
+        ),
+        Entry(
+            "navier_stokes_operator",
+            "w(x, y, 1) ↦ w(x, y, t) of  wₜ + u·∇w = ν Δw + f,  on the torus [0, 1]²",
+            "_operators",
+            "vorticity_training",
+        ),
+    )
 }
 
 
@@ -70,18 +130,20 @@ def entry(name: str) -> Entry:
     """The problem called `name`, or an error that lists what there is."""
     known = {**ENTRIES, **OPERATORS}
     if name not in known:
+        from .._base import checks  # which imports JAX
+
         raise ValueError(
             f"zoo: there is no problem `{name}`; there are {checks.listed(known)}." + checks.nearest(name, known)
         )
     return known[name]
 
 
-def build(recipe: Recipe) -> Problem:
+def build(recipe: "Recipe") -> "AbstractProblem":
     """The problem of a recipe, as it is written to files."""
     return entry(recipe.name).build(**dict(recipe.arguments))
 
 
-def paper_settings(name: str, **arguments: Any) -> PaperSettings | OperatorSettings:
+def paper_settings(name: str, **arguments: Any) -> "PaperSettings | OperatorSettings":
     """The paper's hyperparameters for a problem of the zoo, as data.
 
     !!! example
