@@ -327,7 +327,7 @@ def test_grouped_observations_average_within_a_sample(x64, noise):
     law = bound(observations, LINE)
     _, found = rows(law, one(lambda x, t: x * t))
     np.testing.assert_allclose(law.losses(found), np.mean(difference**2, axis=1), rtol=1e-12)
-    relative = observations.law(Vocabulary(LINE.names, ("u",), ()), LINE, relative=True)
+    relative = observations.bind_each(Vocabulary(LINE.names, ("u",), ()), LINE, scl.RelativeL2())
     _, found = rows(relative, one(lambda x, t: x * t))
     ratio = np.linalg.norm(difference, axis=1) / np.linalg.norm(data / (1.0 if noise is None else noise), axis=1)
     np.testing.assert_allclose(relative.losses(found), ratio, rtol=1e-12)
