@@ -10,19 +10,14 @@ in results/, a table of the default against the bars, and a figure of error agai
 
 import argparse
 import json
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import sclax as scl
-from sclax.cli import record
 
-from ._records import RESULTS, versions, write
+from . import _runner
 
 
 class Case(NamedTuple):
@@ -64,71 +59,46 @@ def run_one(name, method, seed):
     if case.periodic is not None:
         periodic = lambda domain: scl.nn.PeriodicEmbedding(domain, case.periodic)
         model = lambda domain, outputs, key: scl.nn.MLP(domain, outputs, embedding=periodic(domain), key=key)
-    curve = []
-    with tempfile.TemporaryDirectory() as directory:
-        for share in np.geomspace(FIRST, 1.0, TIMES):
-            solution = scl.solve(
-                row.problem,
-                model,
-                row.method,
-                seed=seed,
-                seconds=share * (case.seconds - START_UP),
-                checkpoint=Path(directory) / "state",
-                progress=False,
-            )
-            curve.append({"seconds": solution.seconds, "step": solution.steps, "relative_l2": solution.error()})
-    found = record(solution, 200_000)
+    shares = np.geomspace(FIRST, 1.0, TIMES)
+    solution, curve = _runner.in_stages(
+        row.problem,
+        model,
+        row.method,
+        lambda curve: ({"seconds": share * (case.seconds - START_UP)} for share in shares),
+        lambda found: {"seconds": found.seconds, "step": found.steps, "relative_l2": found.error()},
+        seed=seed,
+    )
     tempered = {name: entry._asdict() for name, entry in solution.tempered.items()}
-    print(json.dumps({**found, "tempered": tempered, "curve": curve, "chosen": repr(solution.method)}))
+    more = {"tempered": tempered, "curve": curve, "chosen": repr(solution.method)}
+    print(json.dumps({**_runner.record(solution), **more}))
 
 
 def run(name, method, seeds):
-    runs = []
+    case, runs = CASES[name], []
     for seed in range(seeds):
-        command = [sys.executable, "-m", "benchmarks.accuracy", "--run", name, method, str(seed)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        runs.append(json.loads(done.stdout.splitlines()[-1]))
-        print(
-            f"{name:24}{method:9} seed {seed}  {runs[-1]['relative_l2']:.2e}  {runs[-1]['seconds']:.0f} s", flush=True
-        )
-    errors = [r["relative_l2"] for r in runs]
-    case = CASES[name]
-    about = {
-        "command": f"python -m benchmarks.accuracy --only {name} --method {method} --seeds {seeds}",
-        "problem": case.problem,
-        "arguments": case.arguments,
-        "method": method,
-        "chosen": runs[0].pop("chosen"),
-        "relative_l2_mean": float(np.mean(errors)),
-        "relative_l2_std": float(np.std(errors)),
-        "relative_l2_max": float(np.max(errors)),
-        "seconds": float(np.max([r["seconds"] for r in runs])),
-        "per_seed": [{k: v for k, v in r.items() if k != "chosen"} for r in runs],
-        "versions": versions(),
-    }
-    write(f"accuracy-{name}-{method}", about)
+        runs.append(_runner.alone("accuracy", name, method, seed))
+        error, seconds = runs[-1]["relative_l2"], runs[-1]["seconds"]
+        print(f"{name:24}{method:9} seed {seed}  {error:.2e}  {seconds:.0f} s", flush=True)
+    command = f"accuracy --only {name} --method {method} --seeds {seeds}"
+    about = {"problem": case.problem, "arguments": case.arguments, "method": method}
+    largest = float(np.max([run["relative_l2"] for run in runs]))
+    _runner.write(f"accuracy-{name}-{method}", _runner.summary(command, about, runs, relative_l2_max=largest))
 
 
 def stored(name, method):
-    path = RESULTS / f"accuracy-{name}-{method}.json"
-    return json.loads(path.read_text()) if path.exists() else None
+    return _runner.stored(f"accuracy-{name}-{method}")
 
 
 def table():
-    print(f"{'problem':24}{'paper':>9}{'mean':>10}{'bar':>9}{'worst':>10}{'bar':>9}{'seeds':>7}{'s':>6}{'bar':>6}")
+    rows = []
     for name, case in CASES.items():
-        found = stored(name, "default")
-        if found is None:
-            continue
-        mean, worst = found["relative_l2_mean"], found["relative_l2_max"]
-        paper, *bars = ("-" if bar is None else f"{bar:.1e}" for bar in (case.paper, case.mean, case.every))
-        marks = [bar is not None and value > bar for value, bar in ((mean, case.mean), (worst, case.every))]
-        print(
-            f"{name:24}{paper:>9}{mean:9.1e}{'*' if marks[0] else '':1}{bars[0]:>9}"
-            f"{worst:9.1e}{'*' if marks[1] else '':1}{bars[1]:>9}"
-            f"{len(found['per_seed']):7}{found['seconds']:6.0f}{case.seconds:6.0f}"
-        )
-    print("* above its bar")
+        if found := stored(name, "default"):
+            mean, worst = found["relative_l2_mean"], found["relative_l2_max"]
+            errors = [case.paper, (mean, case.mean), case.mean, (worst, case.every), case.every]
+            numbers = [_runner.number(*e) if isinstance(e, tuple) else _runner.number(e) for e in errors]
+            counts = [str(len(found["per_seed"])), f"{found['seconds']:.0f}", f"{case.seconds:.0f}"]
+            rows.append([name, *numbers, *counts])
+    _runner.table(["problem", "paper", "mean", "bar", "worst", "bar", "seeds", "s", "bar"], rows)
 
 
 def figure():
@@ -154,7 +124,7 @@ def figure():
     # Where all methods have a record.
     fullest = max(axes, key=lambda axis: len(axis.get_legend_handles_labels()[0]))
     fullest.legend(frameon=False, fontsize=8)
-    figure.savefig(RESULTS / "accuracy.png", dpi=160)
+    figure.savefig(_runner.picture("accuracy"), dpi=160)
 
 
 def main():

@@ -9,18 +9,13 @@ results/, and a figure. `--only NAME` runs one of them; `--figure` draws the fig
 """
 
 import argparse
-import json
-import shutil
-import tempfile
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import sclax as scl
-from sclax.cli import record
 
-from ._records import RESULTS, versions, write
+from . import _runner
 
 BETA = 50.0
 EVERY = 2500
@@ -36,50 +31,36 @@ def row(name):
 
 def run(name, steps, seeds):
     chosen = row(name)
-    directory = Path(tempfile.mkdtemp())
-    curve = []
-    for stop in range(EVERY, steps + 1, EVERY):
-        solutions = scl.solve(
-            chosen.problem,
-            chosen.model,
-            chosen.method,
-            steps=stop,
-            seeds=seeds,
-            checkpoint=directory / "state",
-            progress=False,
-        )
-        solutions = sorted(solutions, key=lambda s: s.seed)
-        curve.append({"step": stop, "relative_l2": [s.error() for s in solutions]})
-        print(f"{name:12} step {stop:7}  " + "  ".join(f"{e:.4f}" for e in curve[-1]["relative_l2"]), flush=True)
-    shutil.rmtree(directory)
-    runs = [record(s, 1_000_000) for s in solutions]
-    errors = [r["relative_l2"] for r in runs]
+    in_order = lambda solutions: sorted(solutions, key=lambda solution: solution.seed)
+
+    def measure(solutions):
+        errors = [solution.error() for solution in in_order(solutions)]
+        print(f"{name:12} step {solutions[0].steps:7}  " + "  ".join(f"{e:.4f}" for e in errors), flush=True)
+        return {"step": solutions[0].steps, "relative_l2": errors}
+
+    limits = lambda curve: ({"steps": stop} for stop in range(EVERY, steps + 1, EVERY))
+    solutions, curve = _runner.in_stages(chosen.problem, chosen.model, chosen.method, limits, measure, seeds=seeds)
+    runs = [_runner.record(solution, 1_000_000) for solution in in_order(solutions)]
     about = {
-        "command": f"python -m benchmarks.convection --only {name}",
         "problem": "convection",
         "arguments": {"beta": BETA},
         "method": name,
         "settings": repr(scl.zoo.paper_settings("convection", beta=BETA)),
         "steps": steps,
-        "relative_l2_mean": float(np.mean(errors)),
-        "relative_l2_std": float(np.std(errors)),
-        "seconds": runs[0]["seconds"],
-        "operator_evaluations": runs[0]["operator_evaluations"],
-        "per_seed": runs,
-        "curve": curve,
-        "versions": versions(),
     }
-    print(write(f"convection50-{name}", about))
+    more = {"operator_evaluations": runs[0]["operator_evaluations"], "curve": curve}
+    found = _runner.summary(f"convection --only {name}", about, runs, **more)
+    print(_runner.write(f"convection50-{name}", found))
 
 
 def figure():
     figure = Figure(figsize=(5.2, 3.4), layout="constrained")
     axis = figure.subplots()
     for name, colour in zip(RUNS, ("#3b7ea1", "#8d6a9f", "#d9a441", "#c8553d"), strict=True):
-        path = RESULTS / f"convection50-{name}.json"
-        if not path.exists():
+        found = _runner.stored(f"convection50-{name}")
+        if found is None:
             continue
-        curve = json.loads(path.read_text())["curve"]
+        curve = found["curve"]
         steps, errors = [c["step"] for c in curve], np.asarray([c["relative_l2"] for c in curve])
         axis.semilogy(steps, errors.mean(axis=1), color=colour, lw=1.5, label=name)
         if errors.shape[1] > 1:
@@ -90,7 +71,7 @@ def figure():
     axis.legend(frameon=False)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
-    figure.savefig(RESULTS / "convection50.png", dpi=180)
+    figure.savefig(_runner.picture("convection50"), dpi=180)
 
 
 def main():

@@ -11,7 +11,7 @@ import time
 
 from sclax import data
 
-from ._records import versions
+from ._runner import versions
 
 # Name: generator, samples a round (whole batches), bar in ms.
 SETS = {

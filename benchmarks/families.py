@@ -16,9 +16,6 @@ import argparse
 import functools
 import json
 import resource
-import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -28,11 +25,9 @@ import xarray as xr
 
 import sclax as scl
 from sclax._base import replaced
-from sclax._result import plot
 from sclax._result.evaluate import default_axes
-from sclax.cli import record
 
-from ._records import RESULTS, versions, write
+from . import _family_figures, _runner
 
 
 class Case(NamedTuple):
@@ -111,73 +106,59 @@ def train(name, method, seed, keep):
     if method != "default":
         found = stored(name, "default")
         target = found["per_seed"][0]["operator_evaluations"] if found else 0
-    curve = []
     names = problem.domain.parameters
     # The curve is measured at few parameters, the result at all.
     few, full, reference = dict.fromkeys(names, 20 if len(names) == 1 else 5), {}, references(name)
     if reference is not None:
         spread = lambda n: np.linspace(0, reference.sizes[n] - 1, few[n]).round().astype(int)
         few, full = {"reference": reference.isel({n: spread(n) for n in names})}, {"reference": reference}
-    with tempfile.TemporaryDirectory() as directory:
+        problem = problem.without_reference()  # else it is solved again for the record
 
-        def go(**limit):
-            solution = scl.solve(
-                problem, method=how, seed=seed, checkpoint=Path(directory) / "state", progress=False, **limit
-            )
-            errors = solution.error_map(progress=False, **few)
-            curve.append(
-                {
-                    "seconds": solution.seconds,
-                    "step": solution.steps,
-                    "operator_evaluations": solution.operator_evaluations,
-                    "relative_l2": float(errors.mean()),
-                    "relative_l2_worst": float(errors.max()),
-                }
-            )
-            return solution
-
+    def limits(curve):
         for share in np.linspace(1 / 3, 1.0, TIMES):
-            solution = go(seconds=share * (case.seconds - START_UP))
-        while solution.operator_evaluations < target:
-            rate = solution.operator_evaluations / solution.steps
-            solution = go(steps=solution.steps + int(np.ceil((target - solution.operator_evaluations) / rate)))
+            yield {"seconds": share * (case.seconds - START_UP)}
+        while (done := curve[-1]["operator_evaluations"]) < target:
+            rate = done / curve[-1]["step"]
+            yield {"steps": curve[-1]["step"] + int(np.ceil((target - done) / rate))}
+
+    def measure(solution):
+        errors = solution.error_map(progress=False, **few)
+        return {"seconds": solution.seconds, **point(solution, errors), "relative_l2_worst": float(errors.max())}
+
+    solution, curve = _runner.in_stages(problem, None, how, limits, measure, seed=seed)
     solution.save(keep)
     errors = solution.error_map(progress=False, **full)
-    found = record(solution, 200_000, errors)
-    maps = {"errors": errors.values.tolist(), "parameters": {n: errors.coords[n].values.tolist() for n in errors.dims}}
     residuals = solution.residual_map(progress=False)["rms"].values.tolist()
-    print(json.dumps({**found, **maps, "residuals": residuals, "curve": curve, "chosen": repr(solution.method)}))
+    more = {"residuals": residuals, "curve": curve, "chosen": repr(solution.method)}
+    print(json.dumps({**_runner.record(solution, errors=errors), **as_lists(errors), **more}))
+
+
+def point(solution, errors):
+    """A point of a curve of errors over training."""
+    evaluations = solution.operator_evaluations
+    return {"step": solution.steps, "operator_evaluations": evaluations, "relative_l2": float(errors.mean())}
+
+
+def as_lists(errors):
+    """The errors over the parameters, for a record."""
+    return {"errors": errors.values.tolist(), "parameters": {n: errors.coords[n].values.tolist() for n in errors.dims}}
 
 
 def run(name, method, seeds):
     case, runs = CASES[name], []
     references(name)
     for seed in range(seeds):
-        keep = solution_file(name, method, seed)
-        command = [sys.executable, "-m", "benchmarks.families", "--run", name, method, str(seed), str(keep)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        runs.append(json.loads(done.stdout.splitlines()[-1]))
-        r = runs[-1]
+        r = _runner.alone("families", name, method, seed, solution_file(name, method, seed))
+        runs.append(r)
         print(
             f"{name:22}{method:9} seed {seed}  mean {r['relative_l2']:.2e}  worst {r['relative_l2_worst']:.2e}  "
             f"{r['seconds']:.0f} s  {r['operator_evaluations']:.2e} evaluations",
             flush=True,
         )
-    errors = [r["relative_l2"] for r in runs]
-    about = {
-        "command": f"python -m benchmarks.families --only {name} --method {method}",
-        "problem": case.problem,
-        "arguments": case.arguments,
-        "method": method,
-        "chosen": runs[0]["chosen"],
-        "relative_l2_mean": float(np.mean(errors)),
-        "relative_l2_std": float(np.std(errors)),
-        "relative_l2_worst": float(np.max([r["relative_l2_worst"] for r in runs])),
-        "seconds": float(np.max([r["seconds"] for r in runs])),
-        "per_seed": [{k: v for k, v in r.items() if k != "chosen"} for r in runs],
-        "versions": versions(),
-    }
-    write(f"family-{name}-{method}", about)
+    about = {"problem": case.problem, "arguments": case.arguments, "method": method}
+    worst = float(np.max([r["relative_l2_worst"] for r in runs]))
+    found = _runner.summary(f"families --only {name} --method {method}", about, runs, relative_l2_worst=worst)
+    _runner.write(f"family-{name}-{method}", found)
 
 
 def solution_file(name, method, seed=0):
@@ -185,94 +166,32 @@ def solution_file(name, method, seed=0):
 
 
 def stored(name, method):
-    path = RESULTS / f"family-{name}-{method}.json"
-    return json.loads(path.read_text()) if path.exists() else None
-
-
-def error_map(one):
-    """The errors of a record over its parameters."""
-    return xr.DataArray(np.asarray(one["errors"]), coords=one["parameters"], dims=tuple(one["parameters"]))
+    return _runner.stored(f"family-{name}-{method}")
 
 
 def table():
-    print(f"{'family':22}{'method':10}{'paper':>8}{'mean':>10}{'bar':>8}{'worst':>10}{'seeds':>6}{'s':>6}{'evals':>10}")
+    rows = []
     for name, case in CASES.items():
         for method in ("default", *GRIDS):
-            found = stored(name, method)
-            if found is None:
-                continue
-            bar, paper, mark = "", "", ""
-            if method == "default":
-                bar, paper = f"{case.bar:.0e}", f"{case.paper:.1e}"
-                mark = "*" if found["relative_l2_mean"] > case.bar else ""
-            evaluations = found["per_seed"][0]["operator_evaluations"]
-            print(
-                f"{name:22}{method:10}{paper:>8}{found['relative_l2_mean']:9.1e}{mark:1}{bar:>8}"
-                f"{found['relative_l2_worst']:10.1e}{len(found['per_seed']):6}{found['seconds']:6.0f}{evaluations:10.1e}"
-            )
-    print("* above its bar")
-
-
-# --- figures --------------------------------------------------------------------------------------------------------
-
-ABOVE = {"frameon": False, "fontsize": 8, "loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncol": 2}  # legends
-COLOURS = {"default": plot.SECOND, "coarse": "#d9a441", "middle": "#8d6a9f", "fine": plot.ACCENT}
-
-
-def label(method, found):
-    evaluations = f"{found['per_seed'][0]['operator_evaluations'] / 1e6:.2g}M evaluations"
-    return f"SCL, {evaluations}" if method == "default" else f"PINN, {method} grid, {evaluations}"
+            if found := stored(name, method):
+                paper, bar = (case.paper, case.bar) if method == "default" else (None, None)
+                mean, worst = _runner.number(found["relative_l2_mean"], bar), f"{found['relative_l2_worst']:.1e}"
+                counts = [str(len(found["per_seed"])), f"{found['seconds']:.0f}"]
+                evaluations = f"{found['per_seed'][0]['operator_evaluations']:.1e}"
+                bars = [_runner.number(paper), mean, _runner.number(bar)]
+                rows.append([name, method, *bars, worst, *counts, evaluations])
+    _runner.table(["family", "method", "paper", "mean", "bar", "worst", "seeds", "s", "evaluations"], rows)
 
 
 def figures():
-    present = {name: {m: f for m in COLOURS if (f := stored(name, m))} for name in CASES}
-    present = {name: methods for name, methods in present.items() if "default" in methods}
-    for name, methods in present.items():
-        one = methods["default"]["per_seed"][0]
-        (over_one if len(one["parameters"]) == 1 else over_two)(name, methods)
-        curves(name, methods)
-        path = solution_file(name, "default")
-        if path.exists():
-            scl.load(path).plot_marginals(RESULTS / f"family-{name}-marginals.png")
-
-
-def over_one(name, methods):
-    figure, (axis,) = plot.subplots(1, width=5.2, height=3.4)
-    for method, found in methods.items():
-        errors = error_map(found["per_seed"][0])
-        (parameter,) = errors.dims
-        axis.semilogy(errors.coords[parameter], errors, color=COLOURS[method], lw=1.4, label=label(method, found))
-    axis.set_xlabel(plot.label(parameter))
-    axis.set_ylabel("relative $L_2$ error")
-    axis.legend(**ABOVE)
-    plot.finish(figure, RESULTS / f"family-{name}-errors.png")
-
-
-def over_two(name, methods):
-    maps = {method: error_map(found["per_seed"][0]) for method, found in methods.items()}
-    figure, axes = plot.subplots(len(maps), width=3.6, height=3.0)
-    limits = {"vmin": min(float(m.min()) for m in maps.values()), "vmax": max(float(m.max()) for m in maps.values())}
-    for axis, (method, errors) in zip(axes, maps.items(), strict=True):
-        first, second = errors.dims
-        title = "SCL" if method == "default" else f"PINN, {method} grid"
-        plot.error_image(figure, axis, errors, title, **limits)
-        axis.set_xlabel(plot.label(first))
-        axis.set_ylabel(plot.label(second))
-    plot.finish(figure, RESULTS / f"family-{name}-errors.png")
-
-
-def curves(name, methods):
-    figure, axes = plot.subplots(2, width=3.8, height=3.0)
-    for axis, key, title in zip(axes, ("step", "operator_evaluations"), ("step", "operator evaluations"), strict=True):
-        for method, found in methods.items():
-            for k, one in enumerate(found["per_seed"]):
-                x, y = ([point[what] for point in one["curve"]] for what in (key, "relative_l2"))
-                text = ("SCL" if method == "default" else f"PINN, {method} grid") if k == 0 else None
-                axis.semilogy(x, y, color=COLOURS[method], lw=1.4, marker=".", label=text)
-        axis.set_xlabel(title)
-    axes[0].set_ylabel("mean relative $L_2$ error")
-    axes[0].legend(frameon=False, fontsize=8)
-    plot.finish(figure, RESULTS / f"family-{name}-curves.png")
+    for name in CASES:
+        found = {method: one for method in ("default", *GRIDS) if (one := stored(name, method))}
+        if "default" in found:
+            _family_figures.errors(name, found)
+            _family_figures.curves(name, found)
+            if solution_file(name, "default").exists():
+                picture = _runner.picture(f"family-{name}-marginals")
+                scl.load(solution_file(name, "default")).plot_marginals(picture)
 
 
 # --- the paper's dense grids, its own comparison, and finite elements -----------------------------------------------
@@ -295,10 +214,10 @@ def dense(name):
         "relative_l2_worst": float(errors.max()),
         "seconds": time.perf_counter() - start,
         "peak_memory_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
-        "versions": versions(),
+        "versions": _runner.versions(),
     }
     print(json.dumps(about))
-    write(f"family-{name}-dense", about)
+    _runner.write(f"family-{name}-dense", about)
 
 
 def paper(epochs):
@@ -311,44 +230,26 @@ def paper(epochs):
         rows[grid] = scl.zoo.ROWS["pinn"](entry, at={"beta": values}, **case.arguments)
     found = {}
     for method, row in rows.items():
-        with tempfile.TemporaryDirectory() as directory:
-            curve = []
-            for share in np.linspace(0.25, 1.0, 4):
-                solution = scl.solve(
-                    row.problem,
-                    row.model,
-                    row.method,
-                    steps=int(share * epochs),
-                    checkpoint=Path(directory) / "state",
-                    progress=False,
-                )
-                errors = solution.error_map(progress=False)
-                evaluations = solution.operator_evaluations
-                curve.append(
-                    {"step": solution.steps, "operator_evaluations": evaluations, "relative_l2": float(errors.mean())}
-                )
+        solution, curve = _runner.in_stages(
+            row.problem,
+            row.model,
+            row.method,
+            lambda curve: ({"steps": int(share * epochs)} for share in np.linspace(0.25, 1.0, 4)),
+            lambda solution: point(solution, solution.error_map(progress=False)),
+        )
+        errors, evaluations = solution.error_map(progress=False), solution.operator_evaluations
         found[method] = {
             "relative_l2_mean": float(errors.mean()),
             "relative_l2_worst": float(errors.max()),
             "operator_evaluations": evaluations,
             "seconds": solution.seconds,
             "curve": curve,
-            "errors": errors.values.tolist(),
-            "parameters": {"beta": errors.coords["beta"].values.tolist()},
+            **as_lists(errors),
         }
         print(f"{method:8} mean {errors.mean():.2e} worst {errors.max():.2e} {evaluations:.2e} evaluations", flush=True)
     about = {"command": f"python -m benchmarks.families --paper {epochs}", "epochs": epochs, "seed": 0}
-    write("family-convection-paper", {**about, **found, "versions": versions()})
-    figure, (axis,) = plot.subplots(1, width=5.2, height=3.4)
-    for method, one in found.items():
-        text = "SCL, paper's mode" if method == "paper" else f"PINN, {method} grid"
-        text = f"{text}, {one['operator_evaluations'] / 1e6:.3g}M evaluations"
-        colour = COLOURS["default" if method == "paper" else method]
-        axis.semilogy(one["parameters"]["beta"], one["errors"], color=colour, lw=1.4, label=text)
-    axis.set_xlabel(plot.label("beta"))
-    axis.set_ylabel("relative $L_2$ error")
-    axis.legend(title=f"Adam, {epochs} epochs", **ABOVE)
-    plot.finish(figure, RESULTS / "family-convection-paper.png")
+    _runner.write("family-convection-paper", {**about, **found, "versions": _runner.versions()})
+    _family_figures.paper(found, epochs)
 
 
 def fem():
@@ -387,23 +288,11 @@ def fem():
         "fem": table,
         "fastest_order": best,
         "pays_off_after": even,
-        "versions": versions(),
+        "versions": _runner.versions(),
     }
     print(json.dumps(about, indent=1))
-    write("family-helmholtz2-fem", about)
-    figure, (panel,) = plot.subplots(1, width=4.6, height=3.2)
-    n = np.geomspace(1, 10 * (even or 1e5), 200)
-    for order, one in table.items():
-        shade = plot.ACCENT if order == best else "#d8a79a"
-        panel.loglog(n, n * one["seconds"], color=shade, label=f"finite elements, order {order}, {one['cells']}² cells")
-    panel.loglog(n, training + n * seconds, color=plot.SECOND, lw=1.6, label="one network: training, then evaluation")
-    if even:
-        panel.axvline(even, color=plot.INK, lw=0.7, ls=":")
-    panel.set_xlabel("number of parameters solved for")
-    panel.set_ylabel("seconds")
-    panel.set_title(f"Helmholtz, relative error {target:.1e}", fontsize=10)
-    panel.legend(frameon=False, fontsize=8)
-    plot.finish(figure, RESULTS / "family-helmholtz2-fem.png")
+    _runner.write("family-helmholtz2-fem", about)
+    _family_figures.fem(about)
 
 
 def main():

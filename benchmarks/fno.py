@@ -16,7 +16,7 @@ import torch
 
 import sclax as scl
 
-from ._records import versions, write
+from ._runner import versions, write
 
 
 class SpectralConvolution(torch.nn.Module):

@@ -13,9 +13,6 @@ the records that exist.
 import argparse
 import dataclasses
 import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -25,7 +22,7 @@ import sclax as scl
 from sclax._problem import samples
 from sclax._result import plot
 
-from ._records import RESULTS, versions, write
+from . import _runner
 
 
 class Case(NamedTuple):
@@ -101,8 +98,8 @@ def train(name, method, seed, scale):
         found["nearest_neighbour"] = float(samples.nearest_neighbour(problem.train, problem.test).mean())
         found["interpolation"] = float(samples.interpolation(problem.train, problem.test).mean())
     if method == "scl" and seed == 0:
-        solution.plot_multipliers(RESULTS / f"{name}-{scale}-multipliers.png")
-        solution.plot(RESULTS / f"{name}-{scale}-solution.png")
+        solution.plot_multipliers(_runner.picture(f"{name}-{scale}-multipliers"))
+        solution.plot(_runner.picture(f"{name}-{scale}-solution"))
     print(json.dumps(found))
 
 
@@ -117,10 +114,8 @@ def run(name, scale, only=None):
             continue
         runs[method] = []
         for seed in range(seeds):
-            command = [sys.executable, "-m", "benchmarks.operators", "--run", name, method, str(seed), scale]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            runs[method].append(json.loads(done.stdout.splitlines()[-1]))
-            r = runs[method][-1]
+            r = _runner.alone("operators", name, method, seed, scale)
+            runs[method].append(r)
             print(
                 f"{name:30}{method:12} seed {seed}  test {r['relative_l2']:.3e}  worst {max(r['test_errors']):.2e}  "
                 f"last {r['relative_l2_last']:.3e}  {r['seconds']:.0f} s",
@@ -139,36 +134,32 @@ def run(name, scale, only=None):
         "lists": errors,
         "spread": {method: float(np.std(found)) for method, found in errors.items()},
         "runs": runs,
-        "versions": versions(),
+        "versions": _runner.versions(),
     }
-    write(f"{name}-{scale}", about)
+    _runner.write(f"{name}-{scale}", about)
 
 
 def stored(name, scale):
-    path = RESULTS / f"{name}-{scale}.json"
-    return json.loads(path.read_text()) if path.exists() else None
+    return _runner.stored(f"{name}-{scale}")
 
 
 def table(scale):
-    print(
-        f"{'problem':30}{'average':>10}{'scl':>10}{'ratio':>8}{'bar':>7}{'paper':>7}{'worst: average':>16}{'scl':>10}"
-    )
+    rows = []
     for name, case in CASES.items():
         found = stored(name, scale)
-        if found is None:
+        if found is None or found["ratio"] is None:
             continue
         worst = {m: np.mean([max(r["test_errors"]) for r in found["runs"][m]]) for m in ("average", "scl")}
-        mark = "*" if case.bar is not None and found["ratio"] > case.bar else ""
-        print(
-            f"{name:30}{found['average']:10.2e}{found['scl']:10.2e}{found['ratio']:7.2f}{mark:1}{case.bar or '-':>7}"
-            f"{case.paper or '-':>7}{worst['average']:16.2e}{worst['scl']:10.2e}"
-        )
+        mark = _runner.ABOVE if case.bar is not None and found["ratio"] > case.bar else ""
+        bars = [str(bar or "–") for bar in (case.bar, case.paper)]
+        errors = [f"{found[method]:.2e}" for method in ("average", "scl")]
+        rows.append([name, *errors, f"{found['ratio']:.2f}{mark}", *bars, *(f"{w:.2e}" for w in worst.values())])
         for method in ("scl_physics", "control"):
             if method in found:
-                text, same = f"  {LABELS[method]}", found["lists"]["average"][: len(found["lists"][method])]
-                against = found[method] / np.mean(same)  # of the same seeds
-                print(f"{text:30}{'':10}{found[method]:10.2e}{against:7.2f}")
-    print("* above its bar")
+                same = found["lists"]["average"][: len(found["lists"][method])]  # of the same seeds
+                ratio = found[method] / np.mean(same)
+                rows.append([f"  {LABELS[method]}", "", f"{found[method]:.2e}", f"{ratio:.2f}", "", "", "", ""])
+    _runner.table(["problem", "average", "scl", "ratio", "bar", "paper", "worst: average", "scl"], rows)
 
 
 def figures(scale):
@@ -185,7 +176,7 @@ def figures(scale):
         axis.set_xlabel("epoch", fontsize=9)
     axes[0].set_ylabel("validation error", fontsize=9)
     axes[0].legend(frameon=False, fontsize=8)
-    plot.finish(figure, Path(RESULTS / f"operators-{scale}.png"))
+    plot.finish(figure, _runner.picture(f"operators-{scale}"))
 
 
 def main():

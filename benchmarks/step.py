@@ -26,7 +26,7 @@ import optax
 import sclax as scl
 from sclax._laws import Vocabulary, named
 
-from ._records import versions
+from ._runner import versions
 
 BARS = {"paper": 3.5, "persistent": 1.6, "importance": 1.15, "taylor": 1.15, "gauss_newton": 0.35}
 SAMPLERS = {
@@ -115,7 +115,7 @@ def derivative_passes(length):
 
 
 def explicit_system(rows, leaves, points, roots, memory):
-    """What `sclax._gram.system` gives, by way of J."""
+    """What `sclax._methods.gram.system` gives, by way of J."""
     blocks = []
     for f, p, root in zip(rows, points, roots, strict=True):
         found = jax.vmap(lambda w, f=f: jax.jacrev(lambda leaves: f(leaves, w))(leaves))(p)
@@ -153,7 +153,7 @@ def gauss_newton_steps(length):
         return jax.lax.scan(body, arrays, jr.split(jr.key(2), length))
 
     ours = jax.jit(run).lower(arrays).compile()
-    with mock.patch("sclax._gram.system", explicit_system):
+    with mock.patch("sclax._methods.gram.system", explicit_system):
         explicit = jax.jit(lambda arrays: run(arrays)).lower(arrays).compile()
     np.testing.assert_allclose(ours(arrays)[1][:3], explicit(arrays)[1][:3], rtol=1e-6)  # the same steps
     return {"gauss_newton": lambda: ours(arrays), "explicit": lambda: explicit(arrays)}

@@ -1,6 +1,9 @@
 """Transport on a ring, stated law by law: the equation holds in the worst case, the conditions on average."""
 
 # %%
+import sys
+from pathlib import Path
+
 import jax.numpy as jnp
 
 import sclax as scl
@@ -30,4 +33,7 @@ def plot():
 if __name__ == "__main__":
     print(solution.check())
     print(f"relative L2 error {result:.2e}")
-    plot().savefig("convection.png")
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "output" / "convection.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    plot().savefig(path)
+    print(f"drawn to {path}")

@@ -5,6 +5,9 @@ points of contact x = ½ ± a, where the tangent of the obstacle passes through 
 """
 
 # %%
+import sys
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import optax
@@ -43,4 +46,7 @@ def plot():
 if __name__ == "__main__":
     print(solution.check())
     print(f"u(0.05) is off the exact tangent by {result:.1e}")
-    plot().savefig("obstacle.png")
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "output" / "obstacle.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    plot().savefig(path)
+    print(f"drawn to {path}")

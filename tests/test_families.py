@@ -143,10 +143,10 @@ def test_the_error_map_is_the_error_at_each_parameter():
     assert errors.coords["beta"].values.tolist() == [1.0, 15.0, 30.0]
 
 
-def test_the_error_of_a_family_is_the_mean_of_its_map():
-    solution = solved(FAMILY, off_by)
-    assert solution.error() == pytest.approx(float(solution.error_map(progress=False).mean()))
-    assert solution.error_map(progress=False).shape == (100,)
+def test_the_error_of_a_family_is_the_mean_over_a_hundred_parameters():
+    """Over whole periods of x both sines have the same norm, so the error at β is (β/30)⁴."""
+    betas = np.linspace(1.0, 30.0, 100)
+    assert solved(FAMILY, off_by).error() == pytest.approx(np.mean((betas / 30) ** 4), rel=1e-4)
 
 
 def test_maps_of_solvers_and_of_two_parameters():
@@ -239,22 +239,37 @@ def test_memory_does_not_grow_with_the_number_of_parameters():
 # --- figures --------------------------------------------------------------------------------------------------------
 
 
-def test_figures_of_a_family(tmp_path):
-    solution = solved(FAMILY, off_by)
-    solution.plot_family(tmp_path / "one.png", progress=False, beta=5)
+def test_the_figure_of_a_family_shows_error_and_residual(tmp_path):
+    """(β/30)⁴, and the root mean square β (β/30)⁴/√2 of β (β/30)⁴ cos x."""
+    figure = solved(FAMILY, off_by).plot_family(tmp_path / "one.png", progress=False, beta=5)
+    betas = np.linspace(1.0, 30.0, 5)
+    (errors,), (residuals,) = (axis.lines for axis in figure.axes)
+    np.testing.assert_allclose(errors.get_xydata(), np.stack([betas, (betas / 30) ** 4], axis=1), rtol=1e-3, atol=1e-7)
+    np.testing.assert_allclose(residuals.get_ydata(), betas * (betas / 30) ** 4 / np.sqrt(2), rtol=0.02)
     solved(SQUARE, lambda z: z[:1]).plot_family(tmp_path / "two.png", progress=False, a1=3, a2=3)
+    for name in ("one", "two"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 5000
+
+
+def test_marginals_are_densities_over_the_uniform_one(tmp_path):
+    solution = solved(FAMILY, off_by)
     assert solution.plot_marginals() is None  # nothing was sampled
-    key = jax.random.key(0)
+    # A point in each of 8 × 8 cells of (x, t), and β as uniform; then all x in the lower half, and late times weigh
+    # three times as much.
+    i, j = np.divmod(np.arange(64), 8)
+    shares = lambda i: (np.stack([i, j, (i + j) % 8], axis=-1) + 0.5) / 8
+    stages = np.asarray(FAMILY.domain.lower) + np.asarray(FAMILY.domain.lengths) * np.stack([shares(i), shares(i // 2)])
+    late = np.where(j < 4, 1.0, 3.0)
     solution.history |= {
         "snapshot_step": np.asarray([1, 2]),
-        "snapshot.pde": np.stack([np.asarray(FAMILY.domain.uniform(50, key))] * 2),
-        "snapshot_weights.pde": np.ones((2, 50)),
+        "snapshot.pde": stages,
+        "snapshot_weights.pde": np.stack([np.ones(64), late]),
     }
     figure = solution.plot_marginals(tmp_path / "marginals.png")
-    assert len(figure.axes) == 3
-    # Uniform points have the density of uniform ones: the mean height over the bins is 1.
+    beta = np.histogram((i // 2 + j) % 8, np.arange(9), weights=late / 16)[0]
+    wanted = {"$x$": [2.0] * 4 + [0.0] * 4, "$t$": [0.5] * 4 + [1.5] * 4, "$\\beta$": beta}
     for axis in figure.axes:
-        heights = axis.patches[0].get_data().values
-        assert np.mean(heights) == pytest.approx(1.0)
-    for name in ("one", "two", "marginals"):
-        assert (tmp_path / f"{name}.png").stat().st_size > 5000
+        first, second = (stairs.get_data().values for stairs in axis.patches)
+        np.testing.assert_allclose(first, 1.0, rtol=1e-6)
+        np.testing.assert_allclose(second, wanted[axis.get_xlabel()], rtol=1e-6)
+    assert (tmp_path / "marginals.png").stat().st_size > 5000

@@ -215,21 +215,6 @@ def test_a_violated_constraint_has_no_price():
     assert "contradict" in finding.verdict
 
 
-# --- figures ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("problem", [convection(), convection(beta=(1.0, 3.0)), small.bounded(), system()])
-def test_figures_are_drawn_and_saved(problem, tmp_path):
-    build = lambda domain, outputs, key: scl.nn.MLP(domain, outputs, width=4, depth=1, key=key)
-    solution = scl.solve(problem, build, METHOD, steps=200, progress=False)
-    solution.plot(tmp_path / "solution.png")
-    solution.plot_history(tmp_path / "history.png")
-    has_worst = any(t.worst for t in solution.problem.terms)
-    assert (solution.plot_samples(tmp_path / "samples.png") is not None) == has_worst
-    for file in tmp_path.glob("*.png"):
-        assert file.read_bytes()[:4] == b"\x89PNG"
-
-
 # --- files --------------------------------------------------------------------------------------------------------
 
 

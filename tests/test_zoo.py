@@ -137,29 +137,55 @@ def test_every_equation_vanishes_on_its_reference(name, x64):
         assert np.quantile(size, 0.9) < tolerance, (name, np.quantile(size, [0.5, 0.9, 1.0]))
 
 
+def interpolant(problem, truth, nodes=5):
+    """The reference between its points, as a network: polynomials through the nearest points inside. Across a seam it
+    does not wrap around, so that only a reference that goes on smoothly there meets itself."""
+    names = problem.domain.names
+    axes = [jnp.asarray(truth.coords[name].values) for name in names]
+    values = jnp.asarray(np.stack([truth[u].transpose(*names).values for u in problem.unknowns], axis=-1))
+
+    def model(z):
+        first = [jnp.searchsorted(a, jax.lax.stop_gradient(x)) - nodes // 2 for a, x in zip(axes, z, strict=True)]
+        at = [jnp.clip(k, 0, len(a) - nodes) + jnp.arange(nodes) for k, a in zip(first, axes, strict=True)]
+        block = values[jnp.ix_(*at)]
+        for x, near in zip(z, [a[k] for a, k in zip(axes, at, strict=True)], strict=True):
+            others = [jnp.delete(near, i, assume_unique_indices=True) for i in range(nodes)]
+            weights = jnp.stack([jnp.prod((x - o) / (near[i] - o)) for i, o in enumerate(others)])
+            block = jnp.tensordot(weights, block, 1)
+        return block
+
+    return model
+
+
+# For values, and for derivatives of a periodic condition. What limits them: interpolation (Navier-Stokes on 64² points
+# with slopes of 10, KdV with curvatures of 1e3), and the kink of the start at the seam, which lasts (Allen-Cahn, with
+# slopes of 50).
+CONDITIONS = {
+    "reaction_diffusion": (1e-8, 1e-6),
+    "burgers": (1e-8, 1e-5),
+    "diffusion_sorption": (1e-8, None),
+    "navier_stokes": (1e-3, 0.1),
+    "allen_cahn": (5e-3, 1.5),
+    "kdv": (1e-5, 0.5),
+    "eikonal": (1e-4, None),
+    "lid_driven_cavity": (1e-12, None),
+}
+
+
 @pytest.mark.parametrize("name", ON_GRIDS)
 def test_every_condition_vanishes_on_its_reference(name, x64):
-    """At the reference's own points nothing is interpolated."""
+    """At nine points of ten: corners, where conditions contradict each other, and times after the start are few."""
     problem = scl.zoo.entry(name).build()
-    truth = truth_of(problem)
-    domain = problem.domain
-    if "t" in domain.names:
-        start = truth.isel(t=0)
-        for term in problem.terms:
-            if term.name != "initial":
-                continue
-            unknown = problem.unknowns[term.law.residual.derivative.unknown]
-            mesh = np.meshgrid(*(start.coords[n] for n in domain.space), indexing="ij")
-            w = jnp.asarray(np.stack([m.ravel() for m in mesh], axis=-1))
-            zero = lambda z: jnp.zeros(len(problem.unknowns))
-            wanted = -np.asarray(term.law.rows(zero, problem.parameters, w))[:, 0]
-            got = start[unknown].transpose(*domain.space).values.ravel()
-            np.testing.assert_allclose(got, wanted, atol=1e-9)
-    for coordinate in domain.periodic:
-        values = np.asarray(truth.coords[coordinate])
-        low = domain.lower[domain.names.index(coordinate)]
-        assert values[0] == pytest.approx(low)
-        assert values[-1] < domain.upper[domain.names.index(coordinate)]
+    model = interpolant(problem, truth_of(problem))
+    conditions = [term for term in problem.terms if term.name != "pde"]
+    assert len(conditions) >= 2
+    for term in conditions:
+        w = term.law.place.uniform(400, jax.random.key(0))
+        rows = jax.jit(lambda w, law=term.law: law.rows(model, problem.parameters, w))(w)
+        sizes = np.quantile(np.abs(rows), 0.9, axis=0)
+        values, slopes = np.split(sizes, [len(problem.unknowns)])
+        assert max(values) < CONDITIONS[name][0], (term.name, sizes)
+        assert not slopes.size or max(slopes) < CONDITIONS[name][1], (term.name, sizes)
 
 
 def test_the_eikonal_problem_is_the_papers():

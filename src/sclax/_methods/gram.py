@@ -49,7 +49,6 @@ class Program:
         closed = jax.make_jaxpr(lambda leaves, point: function(leaves, point))(list(leaves), point)
         self.rows = closed.out_avals[0].size
         self._count = 0
-        self._debug = closed.jaxpr.debug_info
         self._operations: list[_Operation] = []
         self._made: dict[Any, tuple[int, ...]] = {}  # the outputs of each operation, by what it is
         self.constants: list[tuple[int, Any]] = []
@@ -90,9 +89,8 @@ class Program:
         except TypeError:  # parameters that cannot be compared: take the operation for a new one
             key = self._count
         if key not in self._made:
-            alone = jex.Jaxpr([], variables, equation.outvars, [equation], debug_info=self._debug)
-            run = jex.jaxpr_as_fun(jex.ClosedJaxpr(alone, []))
             outputs = tuple(self._fresh() for _ in equation.outvars)
+            run = _alone(equation, variables)
             self._operations.append(_Operation(equation, run, tuple(known[v] for v in variables), outputs))
             self._made[key] = outputs
         return self._made[key]
@@ -134,6 +132,19 @@ class Program:
                 found = [found[0] + taps[k]]
             values.update(zip(operation.outputs, found, strict=True))
         return values, [values[i] for i in self.outputs]
+
+
+def _alone(equation: Any, variables: Sequence[Any]) -> Callable[..., list[Any]]:
+    """One equation as a function of its variables, by the interpreter's `bind`, which JAX documents."""
+    primitive = equation.primitive
+
+    def run(*values: Any) -> list[Any]:
+        known = dict(zip(variables, values, strict=True))
+        given = [atom.val if isinstance(atom, jex.Literal) else known[atom] for atom in equation.invars]
+        found = primitive.bind(*given, **primitive.get_bind_params(equation.params))
+        return list(found) if primitive.multiple_results else [found]
+
+    return run
 
 
 class Factors(NamedTuple):
