@@ -15,22 +15,9 @@ RESULTS = ROOT / "results"
 ABOVE = "*"  # marks a number above its bar
 
 
-def versions():
-    """What ran: for records that can be compared later."""
-    if hasattr(scl, "versions"):
-        return scl.versions()
-    from sclax import cli
-
-    return cli.versions()
-
-
 def record(solution, points=200_000, errors=None):
     """A run in numbers. `errors` is the map of a family's errors, where it is at hand."""
-    if hasattr(solution, "record"):
-        return {**solution.record(points=points), **over_family(errors)}
-    from sclax import cli
-
-    return cli.record(solution, points, errors)
+    return {**solution.record(points=points), **over_family(errors)}
 
 
 def over_family(errors):
@@ -78,7 +65,7 @@ def summary(command, about, runs, **more):
         "seconds": float(np.max([run["seconds"] for run in runs])),
         **more,
         "per_seed": [{key: value for key, value in run.items() if key != "chosen"} for run in runs],
-        "versions": versions(),
+        "versions": scl.versions(),
     }
 
 

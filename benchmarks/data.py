@@ -11,8 +11,6 @@ import time
 
 from sclax import data
 
-from ._runner import versions
-
 # Name: generator, samples a round (whole batches), bar in ms.
 SETS = {
     "Burgers 128 × 101": (data.burgers, 64, 10.0),
@@ -39,7 +37,7 @@ def main():
     bars = {name: bar for name, (_, _, bar) in SETS.items()}
     found = {name: milliseconds(generate, n, arguments.rounds) for name, (generate, n, _) in SETS.items()}
     if arguments.json:
-        print(json.dumps({"milliseconds": found, "bars": bars, "versions": versions()}, ensure_ascii=False))
+        print(json.dumps({"milliseconds": found, "bars": bars, "versions": scl.versions()}, ensure_ascii=False))
         return
     print(f"{'':32}{'ms a sample':>12}{'bar':>9}")
     for name, value in found.items():

@@ -214,7 +214,7 @@ def dense(name):
         "relative_l2_worst": float(errors.max()),
         "seconds": time.perf_counter() - start,
         "peak_memory_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
-        "versions": _runner.versions(),
+        "versions": scl.versions(),
     }
     print(json.dumps(about))
     _runner.write(f"family-{name}-dense", about)
@@ -248,7 +248,7 @@ def paper(epochs):
         }
         print(f"{method:8} mean {errors.mean():.2e} worst {errors.max():.2e} {evaluations:.2e} evaluations", flush=True)
     about = {"command": f"python -m benchmarks.families --paper {epochs}", "epochs": epochs, "seed": 0}
-    _runner.write("family-convection-paper", {**about, **found, "versions": _runner.versions()})
+    _runner.write("family-convection-paper", {**about, **found, "versions": scl.versions()})
     _family_figures.paper(found, epochs)
 
 
@@ -288,7 +288,7 @@ def fem():
         "fem": table,
         "fastest_order": best,
         "pays_off_after": even,
-        "versions": _runner.versions(),
+        "versions": scl.versions(),
     }
     print(json.dumps(about, indent=1))
     _runner.write("family-helmholtz2-fem", about)

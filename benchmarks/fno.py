@@ -16,7 +16,7 @@ import torch
 
 import sclax as scl
 
-from ._runner import versions, write
+from ._runner import write
 
 
 class SpectralConvolution(torch.nn.Module):
@@ -124,7 +124,7 @@ def main():
         "ratio": milliseconds["sclax"] / milliseconds["torch"],
         "bar": 0.8,
         "threads": torch.get_num_threads(),
-        "versions": {**versions(), "torch": torch.__version__},
+        "versions": {**scl.versions(), "torch": torch.__version__},
     }
     print(json.dumps(about, indent=1))
     if given.json:

@@ -134,7 +134,7 @@ def run(name, scale, only=None):
         "lists": errors,
         "spread": {method: float(np.std(found)) for method, found in errors.items()},
         "runs": runs,
-        "versions": _runner.versions(),
+        "versions": scl.versions(),
     }
     _runner.write(f"{name}-{scale}", about)
 

@@ -26,8 +26,6 @@ import optax
 import sclax as scl
 from sclax._laws import Vocabulary, named
 
-from ._runner import versions
-
 BARS = {"paper": 3.5, "persistent": 1.6, "importance": 1.15, "taylor": 1.15, "gauss_newton": 0.35}
 SAMPLERS = {
     "uniform": scl.Uniform(1000),
@@ -187,7 +185,7 @@ def main():
     ratios["gauss_newton"] = second["gauss_newton"] / second["explicit"]
     milliseconds = {name: 1e3 * t / length for name, t in {**steps, **passes, **second}.items()}
     if arguments.json:
-        print(json.dumps({**ratios, "milliseconds": milliseconds, "bars": BARS, "versions": versions()}))
+        print(json.dumps({**ratios, "milliseconds": milliseconds, "bars": BARS, "versions": scl.versions()}))
         return
     print(f"{'':12}{'ms':>9}{'ratio':>9}{'bar':>9}")
     print(f"{'uniform':12}{milliseconds['uniform']:9.2f}{1.0:9.2f}")

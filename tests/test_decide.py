@@ -16,7 +16,7 @@ from sclax._run.spare_draw import SETTLE, SHORTEST, SpareDraw
 
 from . import small
 
-# --- signs ----------------------------------------------------------------------------------------------------------
+# --- signs -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_plateau_is_a_stall_and_a_slow_fall_is_not():
@@ -81,7 +81,7 @@ def test_a_law_cannot_hold_where_all_signs_agree(changed, expected):
     assert cannot_hold(**{**SIGNS, **changed}, unit=1.0) is expected
 
 
-# --- made-up runs -----------------------------------------------------------------------------------------------------
+# --- made-up runs ----------------------------------------------------------------------------------------------------
 
 
 def task(problem=None, *, fresh=True, many=False, method=None):
@@ -142,7 +142,7 @@ def clock(**options):
     return scl.Clock(**{"seconds": 1000.0, **options})
 
 
-# --- the budget -------------------------------------------------------------------------------------------------------
+# --- the budget ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [SpareDraw, controller.KeepLast])
@@ -184,7 +184,7 @@ def test_an_open_budget_ends_flat_and_feasible_or_settled():
     assert keep.decide(over, scl.Clock(pace=3.0)) == scl.Stop(scl.RESULTS.time_up, False)  # five minutes
 
 
-# --- starting again -----------------------------------------------------------------------------------------------------
+# --- starting again --------------------------------------------------------------------------------------------------
 
 
 def test_a_slow_run_starts_again_along_time_once():
@@ -252,7 +252,7 @@ def test_no_sign_counts_before_training_has_come_to_the_end_of_time():
     assert isinstance(SpareDraw(task()).decide(marching, clock()), scl.Go)
 
 
-# --- settling ---------------------------------------------------------------------------------------------------------
+# --- settling --------------------------------------------------------------------------------------------------------
 
 
 def test_steps_shrink_at_the_end_of_a_run_that_no_longer_falls_fast():
@@ -290,7 +290,7 @@ def test_of_a_law_that_became_an_average_nobody_says_that_it_holds():
     assert found == scl.Stop(scl.RESULTS.steps_done, False)
 
 
-# --- the result ---------------------------------------------------------------------------------------------------------
+# --- the result ------------------------------------------------------------------------------------------------------
 
 
 def test_the_last_state_of_a_run_that_has_settled_wins_a_tie():

@@ -1,5 +1,6 @@
 """One network for every parameter: grids of parameters, maps over them, and where a surrogate is least reliable."""
 
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -260,11 +261,13 @@ def test_marginals_are_densities_over_the_uniform_one(tmp_path):
     shares = lambda i: (np.stack([i, j, (i + j) % 8], axis=-1) + 0.5) / 8
     stages = np.asarray(FAMILY.domain.lower) + np.asarray(FAMILY.domain.lengths) * np.stack([shares(i), shares(i // 2)])
     late = np.where(j < 4, 1.0, 3.0)
-    solution.history |= {
-        "snapshot_step": np.asarray([1, 2]),
-        "snapshot.pde": stages,
-        "snapshot_weights.pde": np.stack([np.ones(64), late]),
-    }
+    history = dataclasses.replace(
+        solution.history,
+        snapshot_step=np.asarray([1, 2]),
+        snapshot={"pde": stages},
+        snapshot_weights={"pde": np.stack([np.ones(64), late])},
+    )
+    solution = dataclasses.replace(solution, history=history)
     figure = solution.plot_marginals(tmp_path / "marginals.png")
     beta = np.histogram((i // 2 + j) % 8, np.arange(9), weights=late / 16)[0]
     wanted = {"$x$": [2.0] * 4 + [0.0] * 4, "$t$": [0.5] * 4 + [1.5] * 4, "$\\beta$": beta}

@@ -163,7 +163,7 @@ def test_a_linear_problem_is_solved_by_the_damped_normal_equations(x64):
         objective=scl.average(scl.Dirichlet(0.0)),
         constraints={"ode": scl.average(lambda u_x: u_x - 1, points=scl.Grid(1)) <= 0.0},
     )
-    after, state, _, trials = stepped(problem, model, prices={"ode": jnp.asarray(4.0)})
+    after, state, (_, _, trials) = stepped(problem, model, prices={"ode": jnp.asarray(4.0)})
     jacobian = np.asarray([[0.0, 2.0]])
     ends = PLAIN.prepare(problem).bare().terms[0]
     x = np.asarray(jax.vmap(ends.law.place.embed)(ends.chosen.init(ends.law.place, jr.split(jr.key(0), 2)[0]).points))
@@ -183,7 +183,7 @@ def test_laws_that_cannot_hold_are_damped_more(x64):
     )
     averaged = scl.Stage(averaged=(("law", Tempered(0, {})),))
     for problem, factor in ((posed, LEAST), (averaged.pose(posed), STEADY)):
-        after, state, _, _ = stepped(problem, small.value(0.5), prices={"law": jnp.asarray(1.0)})
+        after, state, _ = stepped(problem, small.value(0.5), prices={"law": jnp.asarray(1.0)})
         assert float(after.value) == pytest.approx(2.0 - 1.5 * factor / (1 + factor))
         assert float(state.factor) == pytest.approx(factor)
 
@@ -191,7 +191,7 @@ def test_laws_that_cannot_hold_are_damped_more(x64):
 def test_a_step_that_does_not_improve_is_rejected_and_damping_grows(x64):
     """The residual is NaN just beyond the start: every length is tried, none is taken, and the loss never rises."""
     problem = scl.Problem(small.unit(), objective=scl.average(lambda u: jnp.where(u > 0.5, jnp.nan, 2.0 - u)))
-    after, state, evaluation, trials = stepped(problem, small.value(0.4999))
+    after, state, (evaluation, _, trials) = stepped(problem, small.value(0.4999))
     assert float(after.value) == pytest.approx(0.4999)
     assert float(state.factor) == pytest.approx(4 * LEAST)
     assert trials == 8
@@ -213,7 +213,7 @@ def test_degenerate_systems_give_finite_steps(name):
     """In single precision too, where rounding makes a singular matrix indefinite."""
     for double in (False, True):
         with jax.enable_x64(double):
-            after, state, _, _ = stepped(BAD[name](), small.value(0.5))
+            after, state, _ = stepped(BAD[name](), small.value(0.5))
             assert bool(jnp.isfinite(after.value))
             assert all(bool(jnp.isfinite(part)) for part in state)
             if name in ("duplicate rows", "a single row"):
@@ -406,8 +406,8 @@ def test_a_slowed_step_goes_a_share_of_its_way():
     points = tuple(t.chosen.init(t.law.place, jr.key(0)).points for t in problem.terms)
 
     def moved(share):
-        state = PLAIN.slowed(PLAIN.init(model), share)
-        after, *_ = PLAIN.step(problem, model, state, points, 1.0, lambda violations: {"size": jnp.zeros(())})
+        free = lambda violations: {"size": jnp.zeros(())}
+        after, *_ = PLAIN.step(problem, model, PLAIN.init(model), points, 1.0, free, share)
         return float(after.value) - 0.5
 
     assert moved(1.0) > 1.0

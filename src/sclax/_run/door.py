@@ -163,16 +163,29 @@ def solve(
         bare, many = posed.bare(), seeds is not None
         keys = jnp.stack([jr.key(seed + k) for k in range(seeds)]) if seeds is not None else jr.key(seed)
         shapes, rest = eqx.filter_eval_shape(programs.build, bare, method, source, keys, many)
-        task = Task(bare, method, source, keys, rest, many)
+        task = Task(bare, method, source, keys, rest, many, method.primal.start.evaluations(bare))
         steering = default_controller(task, posed) if controller is None else controller(task)
         store = Store(None if checkpoint is None else _checkpoint(checkpoint, task, posed, seed, seeds, shapes), shapes)
-        trained = train(task, steering, store, clock, Reporter(progress))
-        while True:  # Ctrl-C once more does not lose what was learned
-            try:
-                store.save(trained.run, warnings.warn)
-                return _solutions(task, posed, steering, trained, seed)
-            except KeyboardInterrupt:
-                trained = trained._replace(result=RESULTS.interrupted)
+        return conduct(task, posed, steering, store, clock, Reporter(progress), seed)
+
+
+def conduct(
+    task: Task,
+    posed: AbstractProblem,
+    controller: AbstractController,
+    store: Store,
+    clock: Clock,
+    reporter: Reporter,
+    seed: int,
+) -> Any:
+    """Trains and hands over, whatever a person at the keyboard does in between."""
+    trained = train(task, controller, store, clock, reporter)
+    while True:  # Ctrl-C once more does not lose what was learned
+        try:
+            store.save(trained.run, warnings.warn)
+            return _solutions(task, posed, controller, trained, seed)
+        except KeyboardInterrupt:
+            trained = trained._replace(result=RESULTS.interrupted)
 
 
 def _checkpoint(

@@ -17,7 +17,8 @@ from .stage import Stage
 
 class Task(NamedTuple):
     """What is trained, and how: all of a run that stays the same. `problem` is bare, as compiled code sees it; `rest`
-    is what in a state is no array, which all seeds share; with `many` seeds their arrays lie side by side."""
+    is what in a state is no array, which all seeds share; with `many` seeds their arrays lie side by side.
+    `start_evaluations` are those of differential operators that making a new network ready takes."""
 
     problem: AbstractProblem
     method: AbstractMethod
@@ -25,6 +26,7 @@ class Task(NamedTuple):
     keys: Any
     rest: PyTree
     many: bool
+    start_evaluations: int = 0
 
 
 class Run(NamedTuple):

@@ -56,9 +56,11 @@ class SpareDraw(AbstractController):
     worst: AbstractProblem
     average: AbstractProblem
     points: tuple[Points, ...]
+    drawn: dict[str, int] = eqx.field(static=True)  # points of a pass in training, by law
 
     def __init__(self, task: Task):
         self.task = task
+        self.drawn = {term.name: term.points for term in task.problem.terms}
         self.worst, self.average = _spare(task.problem, True), _spare(task.problem, False)
         keys = jr.split(jr.key(SPARE), len(task.problem.terms))
         self.points = tuple(t.chosen.init(t.law.place, k).points for t, k in zip(self.average.terms, keys, strict=True))
@@ -126,7 +128,7 @@ class SpareDraw(AbstractController):
         for term in self.task.problem.terms:
             if term.worst and term.owner is not None and term.owner not in run.stage.tempered:
                 violations = middle(signs.values[term.owner]) - float(self.task.problem.tolerances[term.owner])
-                shares = middle(signs.sample_size[term.name]) / term.points
+                shares = middle(signs.sample_size[term.name]) / self.drawn[term.name]
                 unit = float(np.median(np.asarray(units[term.owner])))
                 if rules.cannot_hold(violations, middle(signs.multipliers[term.owner]), shares, unit):
                     names.append(term.owner)

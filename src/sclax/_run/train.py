@@ -82,7 +82,7 @@ def begin(task: Task, stage: Stage) -> Beginning:
     )
     ready(0)  # which compiles it
     began = time.monotonic()
-    return Beginning(ready(start.steps), time.monotonic() - began, start.evaluations(task.problem))
+    return Beginning(ready(start.steps), time.monotonic() - began, task.start_evaluations)
 
 
 def first(task: Task, controller: AbstractController) -> Run:
