@@ -90,7 +90,8 @@ def task(problem=None, *, fresh=True, many=False, method=None):
     problem = method.prepare(problem or evolution()).bare()
     source = Factory(scl.nn.MLP) if fresh else Ready(small.value())
     state = method.init(problem, small.value(), jax.random.key(0))
-    return scl.Task(problem, method, source, jax.random.key(0), eqx.filter(state, eqx.is_array, inverse=True), many)
+    built, rest = eqx.partition(state, eqx.is_array)
+    return scl.Task(problem, method, source, jax.random.key(0), built, rest, many)
 
 
 def evolution():

@@ -5,9 +5,11 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import pytest
+from scipy.stats import qmc
 
 import sclax as scl
 from sclax._places import Box, Pinned, PointSet, columns, embed_all, locate
+from sclax._places.sobol import sobol
 
 BOX = scl.Box(x=(-1, 1), y=(0, 4), t=(2, 3))
 RIM = scl.Box(x=(0, 1), y=(0, 3))
@@ -228,3 +230,11 @@ def test_a_face_far_from_the_origin_is_the_one_asked_for():
     box = scl.Box(x=(1e6, 1e6 + 0.5))
     assert box.face(x=1e6 + 0.5).fixed == (("x", 1e6 + 0.5),)
     assert [piece.fixed[0][1] for piece in box.boundary.pieces] == [1e6, 1e6 + 0.5]
+
+
+@pytest.mark.parametrize("dimension", range(1, 12))
+def test_our_sobol_sequence_is_scipys(dimension):
+    """Bit for bit, in every dimension of the table and beyond it."""
+    for power in (0, 1, 9, 13):
+        expected = qmc.Sobol(dimension, scramble=False).random_base2(power)
+        np.testing.assert_array_equal(sobol(dimension, power), expected)

@@ -21,7 +21,7 @@ SQUARE = scl.zoo.helmholtz(a1=(1.0, 2.0), a2=(1.0, 2.0))
 
 def solved(problem, model):
     """A solution without training."""
-    history = {name: np.zeros((0,)) for name in ("step", "seconds", "evaluations", "objective", "values.pde")}
+    history = scl.History.of(problem.constraints)
     multipliers = dict.fromkeys(problem.constraints, 0.0)
     return scl.Solution(problem, model, None, multipliers, history, scl.RESULTS.steps_done, 0)
 

@@ -62,15 +62,15 @@ class Setting:
         bare, keys = self.problem.bare(), jr.key(0)
         shape = eqx.filter_eval_shape(Factory(build), bare.domain, 1, keys)
         source = Factory(build, jax.tree.structure(shape))
-        self.shapes, rest = eqx.filter_eval_shape(programs.build, bare, METHOD, source, keys, False)
-        self.task = scl.Task(bare, METHOD, source, keys, rest, False, METHOD.primal.start.evaluations(bare))
-        self.controller = door.default_controller(self.task, self.problem)
+        built, rest = programs.build(scl.Stage().pose(bare), METHOD, source, keys, False)
+        self.task = scl.Task(bare, METHOD, source, keys, built, rest, False, METHOD.primal.start.evaluations(bare))
+        self.controller = door.default_controller(self.task, None)
 
     def go(self, path, steps=None):
-        checkpoint = door._checkpoint(path, self.task, self.problem, 0, None, self.shapes)
-        store, clock = Store(checkpoint, self.shapes), scl.Clock(steps=steps or self.steps)
+        store = Store(self.task, door._checkpoint(path, self.task, self.problem, 0, None))
+        clock, steer = scl.Clock(steps=steps or self.steps), lambda task: self.controller
         with Interrupter(getattr(self, "at", None)) as self.interrupter:
-            return door.conduct(self.task, self.problem, self.controller, store, clock, Reporter(False), 0)
+            return door.conduct(self.task, self.problem, steer, store, clock, Reporter(False), 0)
 
     def prepared(self, path):
         """A checkpoint of the run before the part that is looked at."""

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Bool, Float
-from scipy.stats import qmc
 
 from .._base import Key, Point, changed, checks
 from .place import TIME, AbstractPlace
+from .sobol import sobol
 
 
 class Box(AbstractPlace):
@@ -131,7 +131,7 @@ class Box(AbstractPlace):
         if self.dimension == 0:
             return jnp.zeros((n, 0))
         # Powers of two are balanced; a shorter piece is cut off afterwards.
-        base = qmc.Sobol(self.dimension, scramble=False).random_base2(max(int(n - 1).bit_length(), 0))[:n]
+        base = sobol(self.dimension, max(int(n - 1).bit_length(), 0))[:n]
         digits = jnp.asarray(np.floor(base * 2.0**32).astype(np.uint32))
         if key is not None:
             digits = digits ^ jr.bits(key, (1, self.dimension), jnp.uint32)

@@ -1,14 +1,16 @@
 """Solution operators: a network that maps an input function to a solution, one loss for each sample of a data set."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import lazy_loader
 import numpy as np
-import xarray as xr
 
 from .. import nn
 from .._base import Key, Model, Scalar, checks
@@ -20,6 +22,11 @@ from .measures import AbstractMeasure, Constraint, Sum
 from .problem import AbstractProblem, ByConstraint, Recipe, named_sums, stripped, tolerance_for, uniquely_named
 from .samples import Samples, arrays_of, check_ring, split, spread
 from .term import Term
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_loader.load("xarray")
 
 
 @dataclasses.dataclass(frozen=True)

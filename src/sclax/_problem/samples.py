@@ -1,16 +1,23 @@
 """Samples of a data set: read and split, the errors of a network on them, and baselines that need no network."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import lazy_loader
 import numpy as np
-import xarray as xr
 from jaxtyping import Array, Float
 
 from .._base import Model, checks
 from .._places import SAMPLE
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_loader.load("xarray")
 
 BLOCK = 16  # samples evaluated at once, which bounds memory
 

@@ -1,18 +1,25 @@
 """References: what a solution is compared with, never in training."""
 
+from __future__ import annotations
+
 import abc
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import lazy_loader
 import numpy as np
-import xarray as xr
 from jaxtyping import Array, Float
 
 from .._base import Points
 from .._laws import Vocabulary, named
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_loader.load("xarray")
 
 
 class AbstractReference(abc.ABC):
@@ -83,10 +90,10 @@ def as_reference(owner: str, reference: Any) -> AbstractReference | None:
     """What users give as a reference, read; None stays None."""
     if reference is None or isinstance(reference, AbstractReference):
         return reference
-    if isinstance(reference, xr.Dataset | xr.DataArray):
-        return OnGrid(reference)
     if callable(reference):
         return Formula(reference)
+    if isinstance(reference, xr.Dataset | xr.DataArray):
+        return OnGrid(reference)
     raise ValueError(f"{owner}: `reference` must be a function or an xarray Dataset, got {type(reference).__name__}.")
 
 

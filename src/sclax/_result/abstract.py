@@ -1,26 +1,40 @@
 """What all solutions are: a trained network with the problem that it solves."""
 
+from __future__ import annotations
+
 import abc
 import dataclasses
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import equinox as eqx
 import jax
+import lazy_loader
 import numpy as np
-import xarray as xr
 
 from .. import nn
 from .._base import Model, precision, write_archive
 from .._methods import AbstractMethod
 from .._problem import AbstractProblem
-from . import evaluate, plot
+from . import evaluate
 from .history import History, Tempered, largest
 from .outcome import RESULTS
 from .record import number, versions
 from .report import Report
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_loader.load("xarray")
+
+
+def figures() -> Any:
+    """The figures, whose library is imported when the first one is drawn."""
+    from . import plot
+
+    return plot
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -162,7 +176,7 @@ class AbstractSolution(abc.ABC):
 
     def plot_history(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A figure of objective, violations and multipliers over training."""
-        return plot.history(self.problem, self.history, path=path)
+        return figures().history(self.problem, self.history, path=path)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name} {v:+.2g}" for name, v in self.violations.items())

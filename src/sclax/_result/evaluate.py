@@ -1,14 +1,16 @@
 """Values, errors and residuals on grids and over the parameters of a family, in blocks of bounded memory."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import lazy_loader
 import numpy as np
-import xarray as xr
 from jaxtyping import Array, Float
 from rich.console import Console
 from rich.progress import Progress
@@ -17,6 +19,11 @@ from .._base import Model, Points, checks
 from .._laws import outputs
 from .._places import TIME
 from .._problem import AbstractProblem, AbstractReference, Problem, Term, as_reference, formula_at
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_loader.load("xarray")
 
 BLOCK = 16_384  # points evaluated at once, which bounds memory
 

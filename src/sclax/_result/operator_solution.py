@@ -1,14 +1,16 @@
 """What a user holds after an operator was trained: it maps functions, and ranks the samples."""
 
+from __future__ import annotations
+
 import dataclasses
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
+import lazy_loader
 import numpy as np
-import xarray as xr
 from jaxtyping import Array
 
 from .._base import Model, checks, precision
@@ -20,8 +22,13 @@ from .._problem import (
     predictions,
     relative_errors,
 )
-from . import plot, report
-from .abstract import AbstractSolution
+from . import report
+from .abstract import AbstractSolution, figures
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_loader.load("xarray")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -179,7 +186,7 @@ class OperatorSolution(AbstractSolution):
         if not 0 <= sample < len(samples):
             raise ValueError(f"plot: `sample` must be one of 0 to {len(samples) - 1}, got {sample}.")
         found = predictions(self.model, samples.inputs[sample][None], samples.grid)[0, ..., 0]
-        return plot.operator(self.problem, samples, sample, np.asarray(found), path=path)
+        return figures().operator(self.problem, samples, sample, np.asarray(found), path=path)
 
     def plot_multipliers(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A figure of the samples' multipliers (against the size of the input, over training, distribution), of train
@@ -189,7 +196,7 @@ class OperatorSolution(AbstractSolution):
             return None
         splits = [s for s in ("train", "validation", "test") if getattr(self.problem, s) is not None]
         errors = {split: self.errors(split) for split in splits}
-        return plot.multipliers(self.problem, self.history, prices, errors, path=path)
+        return figures().multipliers(self.problem, self.history, prices, errors, path=path)
 
     def draw(self, directory: str | os.PathLike[str]) -> list[str]:
         folder = Path(directory)

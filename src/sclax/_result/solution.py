@@ -1,22 +1,29 @@
 """What a user holds after a problem was solved: call it, put it on a grid, check it, plot it."""
 
+from __future__ import annotations
+
 import dataclasses
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import lazy_loader
 import numpy as np
-import xarray as xr
 from jaxtyping import Array
 
 from .._base import checks, precision
 from .._problem import Problem
-from . import evaluate, plot, report
-from .abstract import AbstractSolution
+from . import evaluate, report
+from .abstract import AbstractSolution, figures
 from .record import number
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = lazy_loader.load("xarray")
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -178,21 +185,21 @@ class Solution(AbstractSolution):
         Coordinates beyond two, and parameters of a family, are held at the values given here (default: the middle).
         """
         with precision.of(self.model):
-            return plot.solution(self.problem, self.model, path=path, at=coordinates)
+            return figures().solution(self.problem, self.model, path=path, at=coordinates)
 
     def plot_family(self, path: str | os.PathLike[str] | None = None, progress: bool = True, **parameters: Any) -> Any:
         """A figure of error (where there is a reference) and residual over the parameters of a family, one or two of
         them; parameters as in `error_map`."""
         errors = self.error_map(progress=progress, **parameters)
-        return plot.family(errors, self.residual_map(progress=progress, **parameters), path=path)
+        return figures().family(errors, self.residual_map(progress=progress, **parameters), path=path)
 
     def plot_samples(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A figure of the worst-case points (ψ_α) at several stages of training."""
-        return plot.samples(self.problem, self.history, path=path)
+        return figures().samples(self.problem, self.history, path=path)
 
     def plot_marginals(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A figure of the density of ψ_α along each coordinate, parameters included, at several stages of training."""
-        return plot.marginals(self.problem, self.history, path=path)
+        return figures().marginals(self.problem, self.history, path=path)
 
     def draw(self, directory: str | os.PathLike[str]) -> list[str]:
         folder = Path(directory)

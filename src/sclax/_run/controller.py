@@ -1,6 +1,7 @@
 """Who steers a run between chunks: from a run and a clock to an action, with nothing done on the way."""
 
 import abc
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -114,6 +115,9 @@ class AbstractController(eqx.Module):
     def go(self, run: Run, clock: Clock) -> Go:
         """On by a chunk of full steps, with a checkpoint when one is due."""
         return Go(clock.length(run.step, self.chunk), save=clock.unsaved > SAVE_EVERY)
+
+
+Steering = Callable[[Task], AbstractController]
 
 
 class KeepLast(AbstractController):

@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from collections.abc import Callable
 from typing import Any, TypedDict, Unpack, overload
 
 import equinox as eqx
@@ -11,20 +10,20 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import optax
-from jaxtyping import PyTree
 
 from .._base import checks, digest, precision
 from .._methods import AbstractMethod, DualAscent, GaussNewton, PrimalDual, State, soap
-from .._problem import AbstractProblem, OperatorProblem, Problem
+from .._problem import AbstractProblem, OperatorProblem, Problem, Samples
 from .._result import RESULTS, AbstractSolution, OperatorSolution, Solution, solution_of
 from . import programs
 from .best import HeldOut
 from .checkpoint import Checkpoint
-from .controller import AbstractController, Clock, KeepLast
+from .controller import AbstractController, Clock, KeepLast, Steering
 from .progress import Reporter
 from .run import Task
 from .source import source_of
 from .spare_draw import SpareDraw
+from .stage import Stage
 from .train import Store, Trained, train
 
 MANY_WEIGHTS = 1_000_000
@@ -55,16 +54,15 @@ def default_method(problem: AbstractProblem, weights: int) -> PrimalDual:
     return PrimalDual(primal=primal, dual=dual, worst_case=worst_case, average=average)
 
 
-def default_controller(task: Task, problem: AbstractProblem) -> AbstractController:
+def default_controller(task: Task, held_out: Samples | None) -> AbstractController:
     """Who steers a run: by samples that were held out, by a spare draw where the primal's states are compared, else
     by nothing but its own numbers."""
-    if problem.held_out is not None:
-        return HeldOut(task, problem.held_out)
+    if held_out is not None:
+        return HeldOut(task, held_out)
     return SpareDraw(task) if task.method.primal.watched else KeepLast(task)
 
 
 Directory = str | os.PathLike[str]
-Steering = Callable[[Task], AbstractController]
 
 
 class Options(TypedDict, total=False):
@@ -162,44 +160,38 @@ def solve(
         # Compiled code sees the bare problem: two speeds of one equation share it.
         bare, many = posed.bare(), seeds is not None
         keys = jnp.stack([jr.key(seed + k) for k in range(seeds)]) if seeds is not None else jr.key(seed)
-        shapes, rest = eqx.filter_eval_shape(programs.build, bare, method, source, keys, many)
-        task = Task(bare, method, source, keys, rest, many, method.primal.start.evaluations(bare))
-        steering = default_controller(task, posed) if controller is None else controller(task)
-        store = Store(None if checkpoint is None else _checkpoint(checkpoint, task, posed, seed, seeds, shapes), shapes)
-        return conduct(task, posed, steering, store, clock, Reporter(progress), seed)
+        reporter = Reporter(progress)
+        reporter.start()
+        built, rest = programs.build(Stage().pose(bare), method, source, keys, many)
+        task = Task(bare, method, source, keys, built, rest, many, method.primal.start.evaluations(bare))
+        store = Store(task, None if checkpoint is None else _checkpoint(checkpoint, task, posed, seed, seeds))
+        steer = controller or (lambda task: default_controller(task, posed.held_out))
+        return conduct(task, posed, steer, store, clock, reporter, seed)
 
 
 def conduct(
-    task: Task,
-    posed: AbstractProblem,
-    controller: AbstractController,
-    store: Store,
-    clock: Clock,
-    reporter: Reporter,
-    seed: int,
+    task: Task, posed: AbstractProblem, steer: Steering, store: Store, clock: Clock, reporter: Reporter, seed: int
 ) -> Any:
     """Trains and hands over, whatever a person at the keyboard does in between."""
-    trained = train(task, controller, store, clock, reporter)
+    trained = train(task, steer, store, clock, reporter)
     while True:  # Ctrl-C once more does not lose what was learned
         try:
             store.save(trained.run, warnings.warn)
-            return _solutions(task, posed, controller, trained, seed)
+            return _solutions(task, posed, trained, seed)
         except KeyboardInterrupt:
             trained = trained._replace(result=RESULTS.interrupted)
 
 
-def _checkpoint(
-    path: Directory, task: Task, posed: AbstractProblem, seed: int, seeds: int | None, shapes: PyTree
-) -> Checkpoint:
-    run = fingerprint(task.problem, task.method, seed, seeds, shapes, task.rest)
+def _checkpoint(path: Directory, task: Task, posed: AbstractProblem, seed: int, seeds: int | None) -> Checkpoint:
+    run = fingerprint(task, seed, seeds)
     if posed.held_out is not None:
         run["validation"] = digest(posed.held_out)  # which decides what state is the best
     return Checkpoint(path, run)
 
 
-def _solutions(task: Task, posed: AbstractProblem, controller: AbstractController, trained: Trained, seed: int) -> Any:
+def _solutions(task: Task, posed: AbstractProblem, trained: Trained, seed: int) -> Any:
     """The solution, or a list of them: finite ones first, then feasible ones, then by objective."""
-    run, result, converged = trained
+    run, controller, result, converged = trained
     best, kept = controller.result(run)
     history = run.history.keeping(kept) if run.history.rows else run.history
     tempered = run.stage.tempered
@@ -229,10 +221,9 @@ def _solutions(task: Task, posed: AbstractProblem, controller: AbstractControlle
     return sorted((solution(k) for k in range(len(task.keys))), key=rank)
 
 
-def fingerprint(
-    problem: AbstractProblem, method: AbstractMethod, seed: int, seeds: int | None, arrays: PyTree, rest: PyTree
-) -> dict[str, Any]:
+def fingerprint(task: Task, seed: int, seeds: int | None) -> dict[str, Any]:
     """What makes a run this run and no other; everything but how long it may take."""
+    problem, method = task.problem, task.method
     domain = problem.domain
     return {
         "domain": [[n, a, b] for n, a, b in zip(domain.names, domain.lower, domain.upper, strict=True)],
@@ -242,8 +233,8 @@ def fingerprint(
         "laws": [[t.name, t.owner, str(t.sampler)] for t in problem.terms],
         "equations": digest(problem.terms),
         "method": f"{type(method).__name__} {digest(method)}",
-        "model": digest(rest.model),
+        "model": digest(task.rest.model),
         "seed": seed,
         "seeds": seeds,
-        "state": [[str(leaf.dtype), *leaf.shape] for leaf in jax.tree.leaves(arrays)],
+        "state": [[str(leaf.dtype), *leaf.shape] for leaf in jax.tree.leaves(task.built)],
     }

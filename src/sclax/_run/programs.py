@@ -104,9 +104,10 @@ def build(problem: AbstractProblem, method: AbstractMethod, source: Any, keys: A
         problem.fits(model)
         return jax.tree.map(_strong, method.init(problem, model, key_state))
 
-    rest = eqx.filter(make(keys[0] if many else keys), eqx.is_array, inverse=True)
-    arrays = lambda key: eqx.filter(make(key), eqx.is_array)
-    return (jax.vmap(arrays) if many else arrays)(keys), rest
+    if not many:
+        return eqx.partition(make(keys), eqx.is_array)
+    rest = eqx.filter(eqx.filter_eval_shape(make, keys[0]), lambda leaf: hasattr(leaf, "shape"), inverse=True)
+    return jax.vmap(lambda key: eqx.filter(make(key), eqx.is_array))(keys), rest
 
 
 @eqx.filter_jit

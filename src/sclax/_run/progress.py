@@ -29,8 +29,17 @@ class Reporter:
         self._lines = shown and not self._live
         self._interval, self._last = interval, -float("inf")
         self._bar: Progress | None = None
+        self._started = False
 
     def __enter__(self) -> "Reporter":
+        self.start()
+        return self
+
+    def start(self) -> None:
+        """Says that something is going on, once."""
+        if self._started:
+            return
+        self._started = True
         if self._live:
             self._bar = Progress(
                 SpinnerColumn(),
@@ -43,7 +52,6 @@ class Reporter:
             self._task = self._bar.add_task("compiling …", total=1.0)
         elif self._lines:
             print("compiling ...", file=sys.stderr, flush=True)
-        return self
 
     def __exit__(self, *_: Any) -> None:
         if self._bar is not None:

@@ -16,14 +16,18 @@ from .stage import Stage
 
 
 class Task(NamedTuple):
-    """What is trained, and how: all of a run that stays the same. `problem` is bare, as compiled code sees it; `rest`
-    is what in a state is no array, which all seeds share; with `many` seeds their arrays lie side by side.
-    `start_evaluations` are those of differential operators that making a new network ready takes."""
+    """What is trained, and how: all of a run that stays the same.
+
+    `problem` is bare, as compiled code sees it. `built` are the arrays of a first state as it was built, those of
+    `many` seeds side by side; `rest` is what in a state is no array, which all seeds share. `start_evaluations` are
+    those of differential operators that it takes to make a new network ready.
+    """
 
     problem: AbstractProblem
     method: AbstractMethod
     source: AbstractSource
     keys: Any
+    built: PyTree
     rest: PyTree
     many: bool
     start_evaluations: int = 0

@@ -3,45 +3,51 @@
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._base import precision
 from .._result import RESULTS, History
 from . import programs
 from .checkpoint import Checkpoint
-from .controller import AbstractController, Clock, Go, Restart, Stop
+from .controller import AbstractController, Clock, Go, Restart, Steering, Stop
 from .progress import Reporter
 from .run import Chunk, Run, Task
 from .stage import Stage
 
 
 class Trained(NamedTuple):
-    """How far a run has come, how it ended, and whether it has converged."""
+    """How far a run has come, who steered it, how it ended, and whether it has converged."""
 
     run: Run
-    result: RESULTS
-    converged: bool
+    controller: AbstractController
+    result: RESULTS = RESULTS.interrupted
+    converged: bool = False
 
 
-def train(task: Task, controller: AbstractController, store: "Store", clock: Clock, reporter: Reporter) -> Trained:
+def train(task: Task, steer: Steering, store: "Store", clock: Clock, reporter: Reporter) -> Trained:
     """Trains until the controller says stop. Every change of the run is one assignment, so that Ctrl-C finds the run
     before it or after it, whole."""
-    run = store.latest(controller) or first(task, controller)
     result, converged = RESULTS.interrupted, False
+    run = None
     try:
         with reporter:
+            stored = store.latest()
+            beginning = begin(task, Stage()) if stored is None else None
+            controller = steer(task)  # while a new network is made ready
+            run = store.restored(stored, controller) if beginning is None else first(task, controller, beginning)
             if run.step:
                 reporter.say(f"resumed at step {run.step}")
-            compile_all(task, controller, run)
             while True:
                 match controller.decide(run, clock._replace(unsaved=store.unsaved())):
                     case Stop(result, converged):
                         break
                     case Restart(stage, why):
-                        run = run.restarted(stage, *begin(task, stage))
+                        run = again(task, run, stage)
                         reporter.say(why)
                     case Go(length, share, save):
                         if save:
@@ -58,37 +64,52 @@ def train(task: Task, controller: AbstractController, store: "Store", clock: Clo
                         clock = clock._replace(pace=found.seconds)
                         reporter.show(task.problem, run, clock, length)
     except KeyboardInterrupt:
-        pass
-    return Trained(run, result, converged)
+        if run is None:  # nothing was learned yet
+            raise
+    return Trained(run, controller, result, converged)  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 class Beginning(NamedTuple):
-    """A first state, and what it has cost: seconds of training, evaluations of differential operators."""
+    """A network as it was built; what waits for its first state and gives it with the seconds that it took; and the
+    evaluations of differential operators that it takes."""
 
-    state: Any
-    seconds: float = 0.0
+    built: Any
+    ready: Callable[[], tuple[Any, float]]
     evaluations: int = 0
 
 
 def begin(task: Task, stage: Stage) -> Beginning:
     """A first state, its network made ready where it is a new one."""
     problem, keys = stage.pose(task.problem), stage.keys(task.keys)
-    state, _ = programs.build(problem, task.method, task.source, keys, task.many)
-    start = task.method.primal.start
-    if not task.source.fresh or not start.steps:
-        return Beginning(state)
-    ready = lambda stop: jax.block_until_ready(
-        programs.warm(problem, task.method, state, task.rest, keys, jnp.asarray(stop), task.many)
-    )
-    ready(0)  # which compiles it
-    began = time.monotonic()
-    return Beginning(ready(start.steps), time.monotonic() - began, task.start_evaluations)
+    built = task.built if stage.first else programs.build(problem, task.method, task.source, keys, task.many)[0]
+    steps = task.method.primal.start.steps if task.source.fresh else 0
+    if not steps:
+        return Beginning(built, lambda: (built, 0.0))
+    ready = lambda stop: programs.warm(problem, task.method, built, task.rest, keys, jnp.asarray(stop), task.many)
+    jax.block_until_ready(ready(0))  # which compiles it
+    inside = precision.as_now()
+
+    def timed() -> tuple[Any, float]:
+        began = time.monotonic()
+        with inside():
+            return jax.block_until_ready(ready(steps)), time.monotonic() - began
+
+    # In a thread, so that meanwhile the rest may be compiled without being counted.
+    return Beginning(built, ThreadPoolExecutor(1).submit(timed).result, task.start_evaluations)
 
 
-def first(task: Task, controller: AbstractController) -> Run:
-    """A run before its first step."""
-    state, *spent = begin(task, Stage())
-    return Run(0, state, Stage(), controller.init(state), History.of(task.problem.constraints), *spent)
+def first(task: Task, controller: AbstractController, beginning: Beginning) -> Run:
+    """A run before its first step; while its network is made ready, all else is compiled."""
+    watch, history = controller.init(beginning.built), History.of(task.problem.constraints)
+    run = Run(0, beginning.built, Stage(), watch, history)
+    compile_all(task, controller, run)
+    return run.restarted(Stage(), *beginning.ready(), beginning.evaluations)
+
+
+def again(task: Task, run: Run, stage: Stage) -> Run:
+    """The run with a first state anew, in another stage."""
+    beginning = begin(task, stage)
+    return run.restarted(stage, *beginning.ready(), beginning.evaluations)
 
 
 def advanced(task: Task, run: Run, stop: int, share: float) -> tuple[Any, programs.Summary]:
@@ -107,7 +128,7 @@ def advanced(task: Task, run: Run, stop: int, share: float) -> tuple[Any, progra
 
 def compile_all(task: Task, controller: AbstractController, run: Run) -> None:
     """Compiles what a chunk runs, by one of no steps and a look that is forgotten."""
-    jax.block_until_ready(advanced(task, run, run.step, 1.0))
+    advanced(task, run, run.step, 1.0)
     controller.look(run, run.state, run.step)
 
 
@@ -125,27 +146,31 @@ def chunk(task: Task, controller: AbstractController, run: Run, length: int, sha
 class Store:
     """Where a run is kept: in a checkpoint, or nowhere. A disk that is full costs the checkpoint, not the run."""
 
-    def __init__(self, checkpoint: Checkpoint | None, shapes: Any):
-        self._checkpoint, self._shapes = checkpoint, shapes
+    def __init__(self, task: Task, checkpoint: Checkpoint | None):
+        self._task, self._checkpoint = task, checkpoint
         self._saved = time.monotonic()
 
     def unsaved(self) -> float:
         """Seconds since the last save."""
         return time.monotonic() - self._saved
 
-    def latest(self, controller: AbstractController) -> Run | None:
-        """The run as it was saved last; None for a new one."""
-        stored = None if self._checkpoint is None else self._checkpoint.latest(warnings.warn)
-        if self._checkpoint is None or stored is None:
-            return None
+    def latest(self) -> tuple[Any, Any] | None:
+        """What was saved last; None for a new run."""
+        return None if self._checkpoint is None else self._checkpoint.latest(warnings.warn)
+
+    def restored(self, stored: tuple[Any, Any] | None, controller: AbstractController) -> Run:
+        """The run that was saved, and all that it needs compiled."""
         try:
-            state = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), self._shapes)
-            return Run.restored(*stored, state, controller.init(state))
+            about, arrays = stored or ({}, {})
+            run = Run.restored(about, arrays, self._task.built, controller.init(self._task.built))
         except (KeyError, TypeError, ValueError) as error:
+            path = None if self._checkpoint is None else str(self._checkpoint.path)
             raise ValueError(
-                f"solve: `checkpoint={str(self._checkpoint.path)!r}` does not fit this run: {error}. Nothing was "
-                "written; give another directory, or remove this one to start again."
+                f"solve: `checkpoint={path!r}` does not fit this run: {error}. Nothing was written; give another "
+                "directory, or remove this one to start again."
             ) from error
+        compile_all(self._task, controller, run)
+        return run
 
     def save(self, run: Run, say: Callable[[str], Any]) -> None:
         """Saves a run that has begun and whose steps do not shrink yet."""
