@@ -1,6 +1,8 @@
 """The command, as a user calls it."""
 
 import json
+import os
+import subprocess
 import sys
 
 import jax
@@ -17,6 +19,7 @@ from sclax import cli
 @pytest.fixture
 def sclax(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sclax._base.keep_compiled", lambda: None)  # which would configure the tests' own JAX
     return lambda *words: CliRunner().invoke(cli.app, list(words))
 
 
@@ -52,6 +55,72 @@ def test_json_is_one_object_with_the_promised_keys(sclax, tmp_path):
     names = {p.name for p in (tmp_path / "run").iterdir()}
     assert {"solution.png", "history.png", "samples.png", "history.npz", "checkpoint"} <= names
     assert np.load(tmp_path / "run" / "history.npz", allow_pickle=False)["step"].tolist() == [10, 20]
+
+
+def test_help_and_list_do_not_wait_for_jax(tmp_path):
+    code = (
+        "import sys; from sclax.cli import app; app(sys.argv[1:], standalone_mode=False); print('jax' in sys.modules)"
+    )
+    for words in (["--help"], ["solve", "--help"], ["list"]):
+        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "False", words
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    """All programs of the second one come from the cache of the first."""
+    code = """
+import logging, sys
+import jax
+from sclax.cli import app
+jax.config.update("jax_log_compiles", True)
+app(sys.argv[1:], standalone_mode=False)
+"""
+    words = ("solve", "convection", "--set", "beta=2", "--steps", "10", "--json", "--out")
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    logs = []
+    for run in ("first", "second"):
+        command = [sys.executable, "-c", code, *words, str(tmp_path / run)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        logs.append(done.stderr)
+    missed = [log.count("PERSISTENT COMPILATION CACHE MISS") for log in logs]
+    assert missed[0] > 10
+    assert missed[1] == 0
+    numbers = [json.loads((tmp_path / run / "record.json").read_text()) for run in ("first", "second")]
+    assert numbers[0]["relative_l2"] == numbers[1]["relative_l2"]
+
+
+def test_a_run_that_was_cut_short_says_so_and_how_to_go_on(sclax, quick, tmp_path):
+    """In its last line, in red, in the record and in the file; the command that it names goes on."""
+    words = ("solve", "convection", "--set", "beta=2", "--seed", "3", "--out", "run")
+    result = sclax(*words, "--steps", "10")
+    last = " ".join(result.stdout.split("written to")[1].split())
+    assert "Not converged: All steps were made." in last
+    again = last.split("Go on with ")[1]
+    assert again == "sclax solve convection --set beta=2 --seed 3 --out run --resume"
+    assert json.loads((tmp_path / "run" / "record.json").read_text())["converged"] is False
+    assert "ended before it had converged" in str(scl.load(tmp_path / "run" / "solution.scl").check(points=100))
+    assert sclax(*again.split()[1:], "--steps", "20").exit_code == 0
+    assert json.loads((tmp_path / "run" / "record.json").read_text())["steps"] == 20
+
+
+def test_the_last_line_is_red(monkeypatch, sclax, quick):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[31mNot converged" in sclax("solve", "convection", "--steps", "10").stdout
+
+
+def test_the_bare_command_ends_by_the_librarys_own_rule(sclax, monkeypatch):
+    """No steps and no seconds of the command's own, but for rows of the paper, which have their number of steps."""
+    asked = []
+
+    def solve(problem, model, method, **options):
+        asked.append((options["steps"], options["seconds"]))
+        raise ValueError("enough seen")
+
+    monkeypatch.setattr("sclax._run.solve", solve)
+    sclax("solve", "convection")
+    sclax("solve", "convection", "--seconds", "7")
+    sclax("solve", "convection", "--method", "paper")
+    assert asked == [(None, None), (None, 7.0), (175_000, None)]
 
 
 def test_a_run_resumes_where_it_stopped(sclax, quick):

@@ -146,13 +146,13 @@ def test_ctrl_c_at_every_call_loses_nothing(name, tmp_path):
             assert place, at
             if found is None:  # nothing was learned yet: the first network was being made, or a state read
                 assert not came_back, place
+            elif found.result is not scl.RESULTS.interrupted:  # Python drops what is raised while a generator is closed
+                assert same(found, whole), place
             else:
                 came_back += 1
                 assert {len(column) for column in found.history.looks.values()} <= {found.history.rows}, place
                 assert found.steps >= begun, place
                 assert np.isfinite(found.objective), place
-                assert found.result in (scl.RESULTS.interrupted, whole.result), place
-                assert found.result is scl.RESULTS.interrupted or same(found, whole), place
             left = contents(path)
             if left not in resumed:  # else one like it ended well before
                 assert same(setting.go(path), whole), place

@@ -169,10 +169,10 @@ class ImportanceWeights(AbstractSampler):
         return self.proposal.sized(self.n).init(place, key)
 
     def step(self, place, density, state, key):
-        return self.proposal.step(place, density, state, key)
+        return self.proposal.sized(self.n).step(place, density, state, key)
 
     def observe(self, place, density, state, values, key):
-        return self.proposal.observe(place, density, state, values, key)
+        return self.proposal.sized(self.n).observe(place, density, state, values, key)
 
     @property
     def fresh(self) -> bool:
