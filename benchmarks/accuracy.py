@@ -1,8 +1,8 @@
-"""Accuracy within a budget of seconds, on two cores:  python -m benchmarks.accuracy [--seeds 10]
+"""Accuracy within a budget of seconds of training, on two cores:  python -m benchmarks.accuracy [--seeds 10]
 
 `default` is `solve(problem)` and nothing else, the same for every problem; `paper`, `pinn` and `r3` are the paper's
-mode and baselines, one seed each, for the same seconds. Every run is a process of its own, so that its seconds include
-compilation; its error is measured at several times, and training never sees it. One record for each problem and method
+mode and baselines, one seed each, for the same seconds. Every run is a process of its own; its error is measured at
+several times, and training never sees it. One record for each problem and method
 in results/, a table of the default against the bars, and a figure of error against seconds.
 
 `--only NAME` takes one problem, `--method NAME` one method; `--table` prints and draws from the records that exist.
@@ -47,8 +47,7 @@ CASES = {
 METHODS = {"default": "scl", "paper": "paper", "pinn": "pinn", "r3": "r3"}
 COLOURS = dict(zip(METHODS, ("#3b7ea1", "#c8553d", "#8d6a9f", "#d9a441"), strict=True))
 TIMES = 6  # at which the error of a run is measured
-FIRST = 0.45  # the share of the budget that has passed at the first of them; compilation takes a part of it
-START_UP = 3.0  # seconds that importing takes, kept free within the budget
+FIRST = 0.25  # the share of the budget that has passed at the first of them
 
 
 def run_one(name, method, seed):
@@ -64,7 +63,7 @@ def run_one(name, method, seed):
         row.problem,
         model,
         row.method,
-        lambda curve: ({"seconds": share * (case.seconds - START_UP)} for share in shares),
+        lambda curve: ({"seconds": share * case.seconds} for share in shares),
         lambda found: {"seconds": found.seconds, "step": found.steps, "relative_l2": found.error()},
         seed=seed,
     )

@@ -110,11 +110,13 @@ def steady():
     )
 
 
-def run(merits, *, values=1.0, objective=1.0, multipliers=0.5, size=1e3, reach=1.0, share=1.0, seconds=1.0, stage=None):
+def run(merits, *, seconds=1.0, stage=None, first=1.0, **columns):
     """A run whose chunks of ten steps had these merits, each taking so many `seconds`; other columns broadcast."""
+    default = {"values": 1.0, "objective": 1.0, "multipliers": 0.5, "size": 1e3, "reach": 1.0, "share": 1.0}
+    assert columns.keys() <= default.keys()
     count = len(merits)
     spread = lambda column: np.broadcast_to(np.asarray(column, float), (count,))
-    columns = [spread(c) for c in (values, objective, multipliers, size, reach, share)]
+    columns = [spread(column) for column in {**default, **columns}.values()]
     history = scl.History.of(("pde",))
     for i, (merit, value, aim, price, points, far, part) in enumerate(zip(merits, *columns, strict=True)):
         looks = {"merit": merit, "kept": 10 * (i + 1), "reach": far}
@@ -122,7 +124,7 @@ def run(merits, *, values=1.0, objective=1.0, multipliers=0.5, size=1e3, reach=1
         laws = ({"pde": value}, {"pde": price}, {"pde": 1.0}, {"pde": points}, {}, {}, looks)
         history = history.after(Row(step, time, 0, aim, part, *laws))
     units = Stated({"pde": jnp.asarray(1.0)})
-    watch = best.Watch(units, None, np.asarray(10 * count), None)
+    watch = best.Watch(units, None, np.asarray(10 * count), None, np.asarray(first))
     return scl.Run(10 * count, None, stage or scl.Stage(), watch, history, seconds * count)
 
 
@@ -183,6 +185,17 @@ def test_an_open_budget_ends_flat_and_feasible_or_settled():
     assert not rules.flat_and_feasible(run(FALLING, values=0.0, reach=0.5).history, {"pde": 0.1})  # not everywhere yet
     over = run(FALLING, values=0.2, seconds=3.0)
     assert keep.decide(over, scl.Clock(pace=3.0)) == scl.Stop(scl.RESULTS.time_up, False)  # five minutes
+
+
+def test_an_objective_below_what_tolerances_ask_for_is_enough():
+    """A tolerance of a tenth of its constraint's size: conditions a thousandth of what they were at first."""
+    decide, falling = SpareDraw(task(steady())).decide, np.geomspace(1.0, 1e-12, 100)
+    end = scl.Clock(steps=1000)
+    assert decide(run(FALLING, values=0.0, objective=falling), end) == scl.Stop(scl.RESULTS.steps_done, True)
+    assert decide(run(FALLING, values=0.0, objective=falling, first=1e-8), end) == scl.Stop(
+        scl.RESULTS.steps_done, False
+    )
+    assert decide(run(FALLING, values=0.2, objective=falling), end) == scl.Stop(scl.RESULTS.steps_done, False)
 
 
 # --- starting again --------------------------------------------------------------------------------------------------
@@ -300,7 +313,7 @@ def test_the_last_state_of_a_run_that_has_settled_wins_a_tie():
     merit = lambda objective: best.Merit(jnp.asarray(objective), jnp.zeros(1), jnp.ones(1), jnp.asarray(True))
     states = [problem.method.init(problem.problem, small.value(v), jax.random.key(0)) for v in (1.0, 2.0)]
     for factor, settling, kept in ((1.2, True, 20), (1.3, True, 10), (1.2, False, 10)):
-        watch = best.Watch(states[0], merit(1.0), np.asarray(10), merit(factor))
+        watch = best.Watch(states[0], merit(1.0), np.asarray(10), merit(factor), jnp.asarray(1.0))
         share = 0.5 if settling else 1.0
         ended = run([1.0, factor], share=[1.0, share])._replace(state=states[1], watch=watch)
         state, step = chooses.result(ended)
@@ -317,7 +330,7 @@ def test_the_best_state_has_the_last_multipliers_unless_another_stage_made_them(
         )
         for v in (1.0, 2.0)
     )
-    watch = best.Watch(first, merit, np.asarray(10), merit)
+    watch = best.Watch(first, merit, np.asarray(10), merit, jnp.asarray(1.0))
     ended = run([1.0, 1.0])._replace(state=last, watch=watch)
     assert SpareDraw(problem).result(ended)[0].multipliers == {"size": 2.0}
     other = ended._replace(stage=scl.Stage(attempt=1))

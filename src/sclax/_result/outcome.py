@@ -10,7 +10,7 @@ class RESULTS(enum.Enum):
         `solution.result is scl.RESULTS.converged`; `solution.result.name`
     """
 
-    converged = "Every constraint held and the objective was flat."
+    converged = "Every constraint held, and the objective was flat, or far below what the tolerances ask for."
     settled = "No further progress on a spare draw; the solution is the best state."
     steps_done = "All steps were made."
     time_up = "The time was up."

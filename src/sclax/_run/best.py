@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from .._base import Scalar
 from .._methods import Merit
 from .._problem import Samples, relative_errors
 from .controller import AbstractController, Action, Clock, found, stop_or_go
@@ -15,12 +16,14 @@ from .run import Run, Task
 
 
 class Watch(NamedTuple):
-    """The best state of each seed, its merit and step; and the merit of the last state."""
+    """The best state of each seed, its merit and step; the merit of the last state; and the objective of the network as
+    it was built."""
 
     best: PyTree
     merit: Merit
     kept: np.ndarray
     last: Merit
+    first: Scalar
 
     def taking(self, state: PyTree, merit: Merit, step: int, tie: float, by_objective: bool) -> "Watch":
         """The better one of a state and the best so far, seed by seed."""
@@ -30,7 +33,7 @@ class Watch(NamedTuple):
             lower = np.where(holds & held, merit.objective < tie * self.merit.objective, lower)
         better = np.where(holds == held, lower, holds)
         kept = np.where(better, step, self.kept)
-        return Watch(_where(better, state, self.best), _where(better, merit, self.merit), kept, merit)
+        return Watch(_where(better, state, self.best), _where(better, merit, self.merit), kept, merit, self.first)
 
 
 def total(merit: Merit, weighing: Merit) -> np.ndarray:
@@ -44,12 +47,10 @@ def _where(chosen: np.ndarray, new: PyTree, old: PyTree) -> PyTree:
     return jax.tree.map(pick, new, old)
 
 
-def first_watch(state: PyTree, merits: Merit, many: bool) -> Watch:
-    """No state is the best yet; `merits` have the shapes of merits."""
-    seeds = jax.tree.leaves(state)[0].shape[:1] if many else ()
-    zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), merits)
-    worst = zeros._replace(objective=jnp.full(seeds, jnp.inf, zeros.objective.dtype))
-    return Watch(state, worst, np.zeros(seeds, np.int64), worst)
+def first_watch(built: PyTree, merit: Merit) -> Watch:
+    """No state is the best yet; `merit` is that of the network as it was built."""
+    worst = merit._replace(objective=jnp.full_like(merit.objective, jnp.inf), feasible=jnp.zeros_like(merit.feasible))
+    return Watch(built, worst, np.zeros(merit.objective.shape, np.int64), worst, merit.objective)
 
 
 def best_state(run: Run) -> tuple[PyTree, Any]:
@@ -83,7 +84,7 @@ class HeldOut(AbstractController):
         return Merit(error, none, none, jnp.zeros(error.shape, bool))
 
     def init(self, state):
-        return first_watch(state, jax.eval_shape(self._merits, state), self.task.many)
+        return first_watch(state, self._merits(state))
 
     def look(self, run, state, step):
         merit = self._merits(state)

@@ -138,9 +138,9 @@ class KeepLast(AbstractController):
         return run.state, run.step
 
 
-def found(task: Task, history: History, merits: Any = None) -> RESULTS | None:
+def found(task: Task, history: History, merits: Any = None, floor: Any = 0.0) -> RESULTS | None:
     """The reason to end before the budget does, if there is one."""
-    if rules.flat_and_feasible(history, task.problem.tolerances):
+    if rules.flat_and_feasible(history, task.problem.tolerances, floor):
         return RESULTS.converged
     return RESULTS.settled if merits is not None and rules.settled(merits) else None
 

@@ -56,8 +56,9 @@ def cannot_hold(violations: ArrayLike, multipliers: ArrayLike, shares: ArrayLike
     return bool(stays and np.median(v) > 1e-3 * unit and m[-1] >= m[0] > 0 and np.median(s) < 0.25)
 
 
-def flat_and_feasible(history: History, tolerances: Mapping[str, Any]) -> bool:
-    """Every constraint held in the last quarter of the run, and the objective fell by less than 2 % in it."""
+def flat_and_feasible(history: History, tolerances: Mapping[str, Any], floor: Any = 0.0) -> bool:
+    """Every constraint held in the last quarter of the run, and the objective fell by less than 2 % in it, or stayed
+    below a `floor` under which nobody has asked for more."""
     window = max(10, history.rows // 4)
     if history.rows < 2 * window:
         return False
@@ -68,7 +69,8 @@ def flat_and_feasible(history: History, tolerances: Mapping[str, Any]) -> bool:
             return False
     recent = np.mean(history.objective[-window:], axis=0)
     before = np.mean(history.objective[-2 * window : -window], axis=0)
-    return bool(np.all(recent >= 0.98 * before))
+    low = np.max(history.objective[-window:], axis=0) <= floor
+    return bool(np.all((recent >= 0.98 * before) | low))
 
 
 def signs_from(history: History, began: int) -> int:

@@ -20,6 +20,7 @@ from .stage import Stage
 
 SPARE = 2048  # points of the spare draw
 TIE = 1.25  # merits that differ by less are equal, for all that the spare draw can tell
+ENOUGH = 1e-3  # of what tolerances ask for, in squares: conditions thirty times as exact
 SETTLE, SHORTEST = 0.85, 0.03  # when, as a share of a run, steps begin to shrink, and how short they get
 
 
@@ -75,7 +76,7 @@ class SpareDraw(AbstractController):
         return any(term.owner is None for term in self.task.problem.terms)
 
     def init(self, state):
-        return first_watch(state, jax.eval_shape(self._merits, state), self.task.many)
+        return first_watch(state, self._merits(state))
 
     def look(self, run, state, step):
         merit = self._merits(state)
@@ -96,7 +97,7 @@ class SpareDraw(AbstractController):
             return self.go(run, clock)
         if run.settling:
             return self._settle(run, clock)
-        reason = self._reason(run.history, run.stage)
+        reason = self._reason(run, run.history)
         if clock.over(run) is not None:
             return stop_or_go(self, run, clock, reason)
         again = self._march(run, clock) or self._other_weights(run, clock) or self._average(run)
@@ -111,12 +112,21 @@ class SpareDraw(AbstractController):
         """The rows that tell something about the present stage."""
         return history.since(rules.signs_from(history, stage.began))
 
-    def _reason(self, history: History, stage: Stage) -> RESULTS | None:
-        """Why the run may end by itself; of a law that became an average nobody says that it holds."""
-        reason = found(self.task, history, self._signs(history, stage).looks["merit"])
-        if reason is RESULTS.converged and stage.averaged:
-            return RESULTS.settled if rules.settled(self._signs(history, stage).looks["merit"]) else None
+    def _reason(self, run: Run, history: History) -> RESULTS | None:
+        """Why the run may end by itself, by its history so far; of a law that became an average nobody says that it
+        holds."""
+        merits = self._signs(history, run.stage).looks["merit"]
+        reason = found(self.task, history, merits, self._floor(run))
+        if reason is RESULTS.converged and run.stage.averaged:
+            return RESULTS.settled if rules.settled(merits) else None
         return reason
+
+    def _floor(self, run: Run) -> np.ndarray:
+        """An objective that is so small, against that of the network as it was built, that the tolerances ask for no
+        more: they are to the sizes of their constraints what it is to its own."""
+        units, limits = run.watch.best.units, self.task.problem.tolerances
+        asked = [np.min(np.asarray(limits[name])) / np.max(np.asarray(units[name])) for name in limits]
+        return ENOUGH * min(asked, default=0.0) * np.asarray(run.watch.first)
 
     def _hopeless(self, run: Run) -> list[str]:
         """The constraints whose worst case cannot be met, by the median of the seeds."""
@@ -197,7 +207,7 @@ class SpareDraw(AbstractController):
         shrunk = np.flatnonzero(run.history.share < 1)
         before = run.history.until(int(shrunk[0])) if len(shrunk) else run.history
         step, seconds = int(before.step[-1]), float(before.seconds[-1])
-        reason = self._reason(before, run.stage)
+        reason = self._reason(run, before)
         if clock.open and reason is not None:
             clock = clock._replace(steps=int(step / SETTLE), seconds=clock.limit)
             over = None if clock.over(run) is None else reason

@@ -127,7 +127,7 @@ def advanced(task: Task, run: Run, stop: int, share: float) -> tuple[Any, progra
 
 
 def compile_all(task: Task, controller: AbstractController, run: Run) -> None:
-    """Compiles what a chunk runs, by one of no steps and a look that is forgotten."""
+    """Compiles what a chunk needs, by one of no steps and a look that is forgotten."""
     advanced(task, run, run.step, 1.0)
     controller.look(run, run.state, run.step)
 
