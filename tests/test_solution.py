@@ -209,6 +209,24 @@ def test_check_never_calls_a_residual_fine_that_is_no_number(measure, bad):
     assert "NOT A NUMBER" in report["law"].verdict
 
 
+@pytest.mark.parametrize("unpriced", [(), ("law",)])
+@pytest.mark.parametrize("price", [0.0, 0.7])
+@pytest.mark.parametrize("tolerance", [0.0, 0.01, 0.9, 1.0, 100.0])
+def test_no_verdict_contradicts_itself(tolerance, price, unpriced):
+    """What is violated has no price and costs not nothing; what holds is not called violated."""
+    solution = held(quadratic(tolerance), zero, {"law": jnp.asarray(price)})
+    finding = dataclasses.replace(solution, unpriced=unpriced).check(points=2000)["law"]
+    violated = finding.violation > 0
+    assert ("VIOLATED" in finding.verdict) == violated
+    assert ("holds" in finding.verdict) == (not violated)
+    if violated or unpriced:
+        assert "Its price is" not in finding.verdict
+    if violated or price:
+        assert "costs the objective nothing" not in finding.verdict
+    if violated and not price and not unpriced:
+        assert "has not begun to push" in finding.verdict
+
+
 def test_a_violated_constraint_has_no_price():
     finding = held(quadratic(0.01), zero, {"law": jnp.asarray(2.0)}).check(points=2000)["law"]
     assert "price" not in finding.verdict

@@ -148,6 +148,9 @@ class History:
     def __iter__(self) -> Iterator[str]:
         return iter(self.flattened())
 
+    def __len__(self) -> int:
+        return len(self.flattened())
+
     def keys(self) -> Iterable[str]:
         return self.flattened().keys()
 
