@@ -445,6 +445,14 @@ def test_a_damaged_state_is_not_used_and_the_one_before_is(tmp_path):
     assert identical(resumed, run(steps=300))
 
 
+def test_what_a_killed_process_left_half_written_goes(tmp_path):
+    run(steps=100, checkpoint=tmp_path / "state")
+    left = tmp_path / "state" / "states" / ".000000000200.state.0123456789abcdef"
+    left.write_bytes(b"half of it")
+    assert identical(run(steps=300, checkpoint=tmp_path / "state"), run(steps=300))
+    assert not left.exists()
+
+
 def test_a_checkpoint_with_nothing_readable_is_refused(tmp_path):
     path = tmp_path / "state"
     run(steps=100, checkpoint=path)

@@ -87,7 +87,8 @@ class Checkpoint:
         file = self._states / f"{step:012d}.state"
         if not file.exists():
             write_archive(file, about, arrays, compress=False)
-        for old in self._files()[KEEP:]:
+        half_written = self._states.glob(".*.state.*")  # by a process that was killed
+        for old in (*self._files()[KEEP:], *half_written):
             old.unlink(missing_ok=True)
 
 
