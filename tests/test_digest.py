@@ -60,6 +60,47 @@ def test_other_content_has_another_digest(one, other):
     assert digest(one) != digest(other)
 
 
+SPEED = 3.0
+SPEEDS = {"x": 3.0}
+
+
+class Speed:
+    unit = 1.0
+
+    def __init__(self, value):
+        self.value = value
+
+    def __call__(self, x):
+        return self.value * x
+
+
+OBJECT = Speed(3.0)
+here = sys.modules[__name__]
+
+NAMED = {
+    "a number": (lambda x: SPEED * x, "SPEED", 4.0),
+    "a number inside a comprehension": (lambda x: sum(SPEED * k for k in (x, x)), "SPEED", 4.0),
+    "a table": (lambda x: SPEEDS["x"] * x, "SPEEDS", {"x": 4.0}),
+    "an object": (lambda x: OBJECT.value * x, "OBJECT", Speed(4.0)),
+    "a function that names it": (lambda x: doubled(x), "SPEED", 4.0),
+    "an attribute of a module": (lambda x: here.SPEED * x, "SPEED", 4.0),
+    "a class": (lambda x: Speed.unit * x, "Speed.unit", 2.0),
+    "a method": (OBJECT, "Speed.__call__", lambda self, x: self.value + x),
+}
+
+
+def doubled(x):
+    return 2 * SPEED * x
+
+
+@pytest.mark.parametrize(("function", "name", "new"), NAMED.values(), ids=NAMED)
+def test_what_a_function_names_is_part_of_it(function, name, new, monkeypatch):
+    before = digest(function)
+    assert digest(function) == before
+    monkeypatch.setattr(f"{__name__}.{name}", new)
+    assert digest(function) != before
+
+
 def test_the_digest_is_the_same_in_another_process():
     code = "import optax; from sclax._base import digest; print(digest(optax.adam(1e-3), {'a': 1.5}))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()

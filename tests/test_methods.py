@@ -199,7 +199,8 @@ def test_step_is_traced_once_for_all_steps():
     traces = []
 
     def law(u):
-        traces.append(1)
+        if u.dtype == np.float32:  # that of the run; what a function computes is looked at in double precision
+            traces.append(1)
         return u - 2
 
     problem = scl.Problem(domain=small.unit(), objective=scl.average(law))
@@ -208,5 +209,5 @@ def test_step_is_traced_once_for_all_steps():
     first = len(traces)
     train(problem, small.value(1.0), method, steps=500)
     assert len(traces) == first
-    assert first <= 4
+    assert 1 <= first <= 4
     jax.clear_caches()

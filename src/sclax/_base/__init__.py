@@ -9,6 +9,8 @@ from .extras import require as require
 from .files import read_archive as read_archive
 from .files import replaced as replaced
 from .files import write_archive as write_archive
+from .functions import Traced as Traced
+from .functions import refreshed as refreshed
 from .modules import changed as changed
 from .modules import remade as remade
 from .signatures import signature as signature

@@ -21,6 +21,7 @@ from .fields import (
     derivatives,
     evaluate,
     named,
+    nonlocal_function,
     outputs,
 )
 from .law import AbstractCondition, AbstractResidual, Law, OnSamples, unknown_index
@@ -51,7 +52,7 @@ class FieldResidual(AbstractCondition):
 
     def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
         name = _name_of(self.function)
-        residual = FunctionResidual(FieldFunction(self.function, vocabulary), name)
+        residual = FunctionResidual(nonlocal_function(self.function, vocabulary, name), name)
         return Law(residual, locate(name, self.on, domain, "interior"), name, residual.function.order)
 
 

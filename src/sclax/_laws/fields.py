@@ -4,6 +4,7 @@ Derivatives are nested forward-mode passes that share their work: shorter branch
 longest chain, so that a reaction-diffusion residual costs what a hand-written Taylor pass costs.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._base import Model, Point, Scalar, checks, signature
+from .._base import Model, Point, Scalar, Traced, checks, signature
 
 Index = tuple[int, ...]  # the coordinates of a derivative, ascending: u_xyx is (0, 0, 1)
 
@@ -199,7 +200,7 @@ def evaluate(
 class NamedFunction(eqx.Module):
     """A plain function of plain scalars, whose argument names say what to inject."""
 
-    function: Callable[..., Any] = eqx.field(static=True)
+    function: Traced = eqx.field(static=True)
     quantities: tuple[Quantity, ...] = eqx.field(static=True)
     vocabulary: Vocabulary
 
@@ -236,13 +237,19 @@ class Constant(eqx.Module):
         return self.value
 
 
-def named(function: Any, vocabulary: Vocabulary, owner: str) -> NamedFunction | Constant:
-    """A number or a function by argument name, bound to a problem's names."""
+def named(function: Any, vocabulary: Vocabulary, owner: str, shape: tuple[int, ...] = ()) -> NamedFunction | Constant:
+    """A number or a function by argument name, bound to a problem's names. It is called with numbers, or with values on
+    a whole grid of `shape`."""
     if callable(function):
         taken = vocabulary.coordinates + vocabulary.unknowns + vocabulary.parameters
-        names = signature(function, owner, taken)
-        return NamedFunction(function, tuple(vocabulary.resolve(n, owner) for n in names), vocabulary)
+        quantities = tuple(vocabulary.resolve(n, owner) for n in signature(function, owner, taken))
+        examples = tuple(_number(() if isinstance(q, Parameter) else shape) for q in quantities)
+        return NamedFunction(Traced(function, examples, owner), quantities, vocabulary)
     return Constant(jnp.asarray(checks.number(owner, "value", function)))
+
+
+def _number(shape: tuple[int, ...] = ()) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, "float64")
 
 
 def components(value: Any, owner: str) -> Float[Array, " c"]:
@@ -290,12 +297,26 @@ class Field(NamedTuple):
 class FieldFunction(eqx.Module):
     """A residual of the whole network and a point; made by `field_residual`."""
 
-    function: Callable[..., Any] = eqx.field(static=True)
+    function: Traced = eqx.field(static=True)
     vocabulary: Vocabulary
     # Nobody can see which derivatives the function takes: it counts as a first-order operator.
     order: int = eqx.field(static=True, default=1)
 
     def __call__(self, model: Model, parameters: Mapping[str, Scalar], z: Point) -> Any:
-        point = Nearby(zip(self.vocabulary.coordinates, z, strict=True))
-        point.update(parameters)
-        return self.function(Field(model, self.vocabulary, point), point)
+        return self.function(model, self.vocabulary, parameters, z)
+
+
+def _nonlocal(
+    function: Callable[..., Any], model: Model, vocabulary: Vocabulary, parameters: Mapping[str, Any], z: Point
+) -> Any:
+    point = Nearby(zip(vocabulary.coordinates, z, strict=True))
+    point.update(parameters)
+    return function(Field(model, vocabulary, point), point)
+
+
+def nonlocal_function(function: Any, vocabulary: Vocabulary, owner: str) -> FieldFunction:
+    """A function of the network and a point, bound to a problem's names."""
+    network = jax.tree_util.Partial(lambda z: jnp.full(len(vocabulary.unknowns), jnp.sin(z).sum()))  # stands for any
+    parameters = dict.fromkeys(vocabulary.parameters, _number())
+    examples = (network, vocabulary, parameters, _number((len(vocabulary.coordinates),)))
+    return FieldFunction(Traced(functools.partial(_nonlocal, function), examples, owner), vocabulary)

@@ -138,7 +138,7 @@ class SampleLaws:
                 f"OperatorProblem: an equation needs the coordinates of {checks.listed(self.bare)}, which `dataset` "
                 "lacks; add them with dataset.assign_coords(...)."
             )
-        bound = named(function, self.vocabulary, "equation")
+        bound = named(function, self.vocabulary, "equation", self.train.grid)
         lengths = tuple(
             float(length) if name in self.domain.periodic else None
             for name, length in zip(self.domain.names, self.domain.lengths, strict=True)

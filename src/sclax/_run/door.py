@@ -11,7 +11,7 @@ import jax.random as jr
 import numpy as np
 import optax
 
-from .._base import checks, digest, precision
+from .._base import checks, digest, precision, refreshed
 from .._methods import AbstractMethod, DualAscent, GaussNewton, PrimalDual, State, soap
 from .._problem import AbstractProblem, OperatorProblem, Problem, Samples
 from .._result import RESULTS, AbstractSolution, OperatorSolution, Solution, solution_of
@@ -154,6 +154,7 @@ def solve(
     )
     seeds = None if seeds is None else checks.count("solve", "seeds", seeds)
     seed = checks.count("solve", "seed", seed, at_least=0)
+    problem = refreshed(problem)  # a global that a law computes with may have changed since it was stated
     source, weights = source_of(problem, model)
     method = default_method(problem, weights) if method is None else method
     with precision.double(method.primal.double):
