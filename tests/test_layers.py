@@ -30,7 +30,7 @@ TABLE = (
             warm_start""",
     },
     {"_result": "abstract evaluate history operator_solution outcome plot record report solution storage"},
-    {"_run": "best checkpoint controller door programs progress rules run source spare_draw stage train"},
+    {"_run": "best checkpoint controller door failure programs progress rules run source spare_draw stage train"},
     {
         "zoo": """_allen_cahn _burgers _closed _convection _diffusion_sorption _eikonal _helmholtz _kdv
             _lid_driven_cavity _load _navier_stokes _operators _reaction_diffusion _registry _rows _settings""",

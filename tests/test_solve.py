@@ -226,15 +226,16 @@ def test_ctrl_c_keeps_what_was_learned(monkeypatch, tmp_path):
     assert identical(resumed, run(steps=300))
 
 
-def test_nan_rolls_back_to_the_last_good_chunk(capsys):
-    """The rate is zero until step 150 and then blows the weights up."""
+def test_nan_rolls_back_to_the_last_good_step(capsys):
+    """The rate is small until step 150 and then blows the weights up."""
     rate = optax.piecewise_constant_schedule(1e-3, {150: 1e38})
     method = scl.PrimalDual(optax.sgd(rate), scl.DualAscent(1e-3))
     solution = scl.solve(convection(), tiny, method, steps=400)
     assert solution.result == scl.RESULTS.nonfinite
-    assert solution.steps == 100
+    assert 150 <= solution.steps <= 152
     assert all(np.isfinite(leaf).all() for leaf in leaves(solution))
-    assert "rolled back to 100" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"in step {solution.steps + 1}, rolled back" in said
 
 
 def test_nan_from_the_start_returns_the_first_state():

@@ -10,6 +10,7 @@ from .method import AbstractMethod as AbstractMethod
 from .method import Info as Info
 from .method import Merit as Merit
 from .method import State as State
+from .method import finite as finite
 from .penalty import Penalty as Penalty
 from .primal import AbstractPrimal as AbstractPrimal
 from .primal_dual import PrimalDual as PrimalDual

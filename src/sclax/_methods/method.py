@@ -149,7 +149,7 @@ def iterate(
         ),
         weights=tuple(r.weights for r in evaluation.terms),
         evaluations=evaluations,
-        finite=_finite((evaluation.objective, evaluation.values, eqx.filter(model, eqx.is_inexact_array))),
+        finite=finite((evaluation.objective, evaluation.values, eqx.filter(model, eqx.is_inexact_array))),
     )
     samplers = tuple(s for s, _ in moved)
     reach = state.reach.after(found.loss)
@@ -157,5 +157,6 @@ def iterate(
     return state, info
 
 
-def _finite(tree: PyTree) -> Array:
+def finite(tree: PyTree) -> Array:
+    """Whether all numbers of a tree are finite."""
     return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(tree)]))

@@ -45,7 +45,7 @@ class AbstractSolution(abc.ABC):
     `history` (a `History`), `result` (a member of `RESULTS`), `converged` (whether training came to its own end),
     `seconds` (of training), `steps`, `operator_evaluations`, `seed`, `tempered` (the worst cases that could not be met
     and became averages, with step and place), `unpriced` (the constraints whose multiplier is a fixed weight or sits at
-    its cap, and is no price).
+    its cap, and is no price), `failures` (the points, on the charts of their laws, at which NaN ended training).
 
     !!! example
         `def best(solutions: list[scl.AbstractSolution]): return min(solutions, key=lambda s: s.objective)`
@@ -61,6 +61,7 @@ class AbstractSolution(abc.ABC):
     tempered: Mapping[str, Tempered] = dataclasses.field(default_factory=dict)
     unpriced: tuple[str, ...] = ()
     converged: bool = True
+    failures: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
         numbers = {n: float(v) if np.ndim(v) == 0 else np.asarray(v) for n, v in self.multipliers.items()}
@@ -213,5 +214,6 @@ class AbstractSolution(abc.ABC):
             "seed": self.seed,
             "unpriced": list(self.unpriced),
             "tempered": {name: tempered._asdict() for name, tempered in self.tempered.items()},
+            "failures": {name: list(point) for name, point in self.failures.items()},
         }
         write_archive(Path(path), about, arrays)

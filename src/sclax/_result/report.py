@@ -95,16 +95,18 @@ def check(
     unpriced: Collection[str] = (),
     remarks: Mapping[str, str] | None = None,
     unfinished: str = "",
+    failures: Mapping[str, tuple[float, ...]] | None = None,
 ) -> Report:
     """Draws `points` independent uniform points for each law and says whether and where it holds.
 
     `unpriced` are the constraints whose multiplier is a fixed weight or sits at its cap, and prices nothing; `remarks`
-    by constraint are added to the verdicts. `unfinished` says how a run ended that had not converged.
+    by constraint are added to the verdicts. `unfinished` says how a run ended that had not converged. `failures` are
+    points at which laws were not finite in training; they are looked at too.
     """
     points, problem = checks.count("check", "points", points), problem.bare()
     key = jr.key(np.uint32(seed) ^ np.uint32(0x5C1A))  # not a key that training used
     samples = [
-        _examine(problem, model, evaluate.whole(problem, t), points, jr.fold_in(key, i))
+        _examine(problem, model, evaluate.whole(problem, t), points, jr.fold_in(key, i), (failures or {}).get(t.name))
         for i, t in enumerate(problem.terms)
     ]
     findings = []
@@ -136,6 +138,8 @@ def check(
             multiplier=multiplier,
         )
         remark = (remarks or {}).get(term.owner or "", "")
+        if term.name in (failures or {}) and np.isfinite(finding.estimate):
+            remark += " Training ended at a point where its gradient in the weights is NaN or infinite."
         verdict = f"{_verdict(finding, term.owner not in unpriced, share)} {remark} {_reliability(finding)}".strip()
         findings.append(dataclasses.replace(finding, verdict=verdict))
     return Report(tuple(findings), points, tuple(_notes(problem)), unfinished=unfinished)
@@ -151,9 +155,11 @@ class _Sample:
     sample: int  # the worst sample, of a law on finitely many
 
 
-def _examine(problem: AbstractProblem, model: Model, term: Term, n: int, key: Key) -> _Sample:
+def _examine(problem: AbstractProblem, model: Model, term: Term, n: int, key: Key, failure: Any = None) -> _Sample:
     finite = term.law.place.finite
     w = term.law.place.grid(0) if finite else term.law.place.uniform(max(n // term.law.inner, 1), key)
+    if failure is not None and not finite:
+        w = jnp.concatenate([w, jnp.asarray(failure, w.dtype)[None]])
     losses = np.asarray(evaluate.losses(problem, model, term, w), float)
     losses = np.where(np.isfinite(losses), losses, np.inf)  # NaN is no smaller than anything
     best = int(np.argmax(losses))

@@ -137,6 +137,7 @@ class Solution(AbstractSolution):
                 unpriced=self.unpriced,
                 remarks=about,
                 unfinished=self._unfinished,
+                failures=self.failures,
             )
 
     def error(self, reference: Any = None) -> float | None:

@@ -193,7 +193,7 @@ def _checkpoint(path: Directory, task: Task, posed: AbstractProblem, seed: int, 
 
 def _solutions(task: Task, posed: AbstractProblem, trained: Trained, seed: int) -> Any:
     """The solution, or a list of them: finite ones first, then feasible ones, then by objective."""
-    run, controller, result, converged = trained
+    run, controller, result, converged, failed = trained
     best, kept = controller.result(run)
     history = run.history.keeping(kept) if run.history.rows else run.history
     tempered = run.stage.tempered
@@ -214,6 +214,7 @@ def _solutions(task: Task, posed: AbstractProblem, trained: Trained, seed: int) 
             tempered=tempered,
             unpriced=(*task.method.unpriced(state), *tempered),
             converged=converged and finite,
+            failures={} if failed is None else {failed.law: failed.point},
         )
         return found.compared_with(eqx.combine(of_seed(run.state), task.rest).model)
 

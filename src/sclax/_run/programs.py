@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import PyTree
 
-from .._methods import AbstractMethod, Info, State
+from .._methods import AbstractMethod, Info, State, finite
 from .._problem import AbstractProblem
 
 
@@ -127,7 +127,9 @@ def warm(
         def body(k, carry):
             weights, memory = carry
             model, memory = start.step(problem, eqx.combine(weights, others), memory, state.units, steps[k])
-            return eqx.filter(model, eqx.is_inexact_array), memory
+            new = eqx.filter(model, eqx.is_inexact_array), memory
+            good = finite(new[0])  # a draw on which a law is NaN is left out
+            return jax.tree.map(lambda a, b: jnp.where(good, a, b) if eqx.is_array(a) else a, new, carry)
 
         weights, _ = jax.lax.fori_loop(0, stop, body, (weights, start.init(state.model)))
         model = eqx.combine(weights, others)

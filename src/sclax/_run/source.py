@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .._base import Key, Model
 from .._problem import AbstractProblem
@@ -56,7 +57,10 @@ def source_of(problem: AbstractProblem, model: Any) -> tuple[AbstractSource, int
             "solve: `model` must be a network (a callable pytree) or a function (domain, outputs, key) that builds "
             f"one, got {model!r:.80}."
         )
-    if jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)):
+    given = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))
+    if given:
+        if not all(np.all(np.isfinite(leaf)) for leaf in given):
+            raise ValueError("solve: `model` has weights that are NaN or infinite; give one whose weights are numbers.")
         return Ready(model), _weights(model)
     shape = eqx.filter_eval_shape(Factory(model), problem.domain, len(problem.unknowns), jax.random.key(0))
     return Factory(model, jax.tree.structure(shape)), _weights(shape)

@@ -15,9 +15,12 @@ from .._result import RESULTS, History
 from . import programs
 from .checkpoint import Checkpoint
 from .controller import AbstractController, Clock, Go, Restart, Steering, Stop
+from .failure import Failure, failure
 from .progress import Reporter
 from .run import Chunk, Run, Task
 from .stage import Stage
+
+TOO_FAR = "all laws are finite there, but the step went too far; lower the learning rate"
 
 
 class Trained(NamedTuple):
@@ -27,12 +30,13 @@ class Trained(NamedTuple):
     controller: AbstractController
     result: RESULTS = RESULTS.interrupted
     converged: bool = False
+    failure: Failure | None = None
 
 
 def train(task: Task, steer: Steering, store: "Store", clock: Clock, reporter: Reporter) -> Trained:
     """Trains until the controller says stop. Every change of the run is one assignment, so that Ctrl-C finds the run
     before it or after it, whole."""
-    result, converged = RESULTS.interrupted, False
+    result, converged, failed = RESULTS.interrupted, False, None
     run = None
     try:
         with reporter:
@@ -53,12 +57,12 @@ def train(task: Task, steer: Steering, store: "Store", clock: Clock, reporter: R
                         if save:
                             store.save(run, reporter.say)
                         found = chunk(task, controller, run, length, share)
+                        while found is None and length > 1:  # as far as it goes
+                            length //= 2
+                            found = chunk(task, controller, run, length, share)
                         if found is None:
-                            reporter.say(
-                                f"NaN or infinity between steps {run.step} and {run.step + length}: rolled "
-                                f"back to {run.step}"
-                            )
-                            result = RESULTS.nonfinite
+                            result, failed = RESULTS.nonfinite, failure(task, run, share)
+                            reporter.say(f"NaN or infinity in step {run.step + 1}, rolled back: {failed or TOO_FAR}")
                             break
                         run = run.after(task, length, share, found)
                         clock = clock._replace(pace=found.seconds)
@@ -66,7 +70,7 @@ def train(task: Task, steer: Steering, store: "Store", clock: Clock, reporter: R
     except KeyboardInterrupt:
         if run is None:  # nothing was learned yet
             raise
-    return Trained(run, controller, result, converged)  # pyright: ignore[reportPossiblyUnboundVariable]
+    return Trained(run, controller, result, converged, failed)  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 class Beginning(NamedTuple):
