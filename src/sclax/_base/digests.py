@@ -32,7 +32,7 @@ def _feed(value: Any, update: Any, seen: dict[int, Any]) -> None:
         update(repr(parts).encode())
 
     if value is None or isinstance(value, bool | int | float | complex | str | bytes):
-        return text(type(value).__name__, value)
+        return text(type(value).__name__, str(value) if isinstance(value, str) else value)
     if isinstance(value, np.ndarray | np.generic | jax.Array):
         array = np.asarray(value)
         text(str(array.dtype), array.shape)
@@ -48,8 +48,6 @@ def _feed(value: Any, update: Any, seen: dict[int, Any]) -> None:
 
 def _parts(value: Any) -> list[Any]:
     """What a value consists of."""
-    if hasattr(value, "content"):  # it says itself what tells it from others
-        return [value.content]
     if isinstance(value, Mapping):
         return [part for item in value.items() for part in item]
     if isinstance(value, tuple | list):

@@ -16,26 +16,27 @@ from .modules import changed
 Value = TypeVar("Value")
 
 
-class Traced:
-    """A user's function, known by the operations that JAX records of it, constants included. Two that compute the same
-    are equal, so that a lambda written again shares compiled code; one whose globals have changed is another function.
+class Traced(str):
+    """A user's function, known by a digest of the operations that JAX records of it, constants included. Two that
+    compute the same are equal, so that a lambda written again shares compiled code; one whose globals have changed is
+    another function.
 
-    `arguments` are examples, shapes and types of what it is called with; `owner` names it in messages.
+    `arguments` are examples, shapes and types of what it is called with; `owner` names it in messages. It is the text
+    of its digest, since JAX compares it where Ctrl-C in code of ours would be taken for an error.
     """
 
-    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], owner: str):
-        self.function, self.arguments, self.owner = function, arguments, owner
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    owner: str
+
+    def __new__(cls, function: Callable[..., Any], arguments: tuple[Any, ...], owner: str) -> "Traced":
         with jax.enable_x64(True):  # in which no constant is rounded
-            self.content = _content(function, arguments, owner)
+            traced = super().__new__(cls, _content(function, arguments, owner))
+        traced.function, traced.arguments, traced.owner = function, arguments, owner
+        return traced
 
     def __call__(self, *arguments: Any) -> Any:
         return self.function(*arguments)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Traced) and self.content == other.content
-
-    def __hash__(self) -> int:
-        return hash(self.content)
 
     def __repr__(self) -> str:
         return getattr(self.function, "__name__", repr(self.function))

@@ -1,5 +1,6 @@
 """One door: what a user asks for, made ready, trained and handed over."""
 
+import contextlib
 import os
 import warnings
 from typing import Any, TypedDict, Unpack, overload
@@ -166,9 +167,10 @@ def solve(
         reporter.start()
         built, rest = programs.build(Stage().pose(bare), method, source, keys, many)
         task = Task(bare, method, source, keys, built, rest, many, method.primal.start.evaluations(bare))
-        store = Store(task, None if checkpoint is None else _checkpoint(checkpoint, task, posed, seed, seeds))
         steer = controller or (lambda task: default_controller(task, posed.held_out))
-        return conduct(task, posed, steer, store, clock, reporter, seed)
+        kept = None if checkpoint is None else _checkpoint(checkpoint, task, posed, seed, seeds)
+        with contextlib.nullcontext() if kept is None else contextlib.closing(kept):
+            return conduct(task, posed, steer, Store(task, kept), clock, reporter, seed)
 
 
 def conduct(

@@ -182,6 +182,6 @@ class Store:
             return
         self._saved = time.monotonic()
         try:
-            self._checkpoint.save(run.step, *run.stored())
+            self._checkpoint.save(run.step, *run.stored(), say)
         except OSError as error:
             say(f"solve: no checkpoint was written at step {run.step} ({error}); training goes on.")
