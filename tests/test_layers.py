@@ -29,7 +29,7 @@ TABLE = (
         "_methods": """dual eigenbasis first_order gauss_newton gram march method penalty primal primal_dual
             warm_start""",
     },
-    {"_result": "abstract evaluate history operator_solution outcome plot record report solution storage"},
+    {"_result": "abstract evaluate history operator_solution outcome plot promise record report solution storage"},
     {"_run": "best checkpoint controller door failure programs progress rules run source spare_draw stage train"},
     {
         "zoo": """_allen_cahn _burgers _closed _convection _diffusion_sorption _eikonal _helmholtz _kdv
@@ -144,11 +144,14 @@ READ = {
     "Constraint": {"_problem/problem.py"},
     "PaperSettings": {"zoo/_rows.py"},
     "FunctionResidual": {"_laws/conditions.py"},
+    "Promise": {"_result/promise.py"},
+    "Traced": {"_base/functions.py"},
     "GaussianField": {"data/_generators.py"},
     # What the unpickler makes of a file's own objects.
     "_Pending": {"data/_tensors.py"},
     "_Storage": {"data/_tensors.py"},
     # A name in a signature stands for one of three kinds of quantity, and for nothing else.
+    "Parameter": {"_laws/fields.py"},
     "Derivative": {"_laws/conditions.py", "_laws/fields.py", "_problem/grids.py"},
 }
 

@@ -60,7 +60,7 @@ def read_archive(path: Path, owner: str = "load") -> tuple[dict[str, Any], dict[
     """What `write_archive` wrote; a file that is anything else is an error that says so."""
     regular(owner, path)
     try:
-        with entries(path) as archive:
+        with entries(path, least=2**27) as archive:
             contents = {name: archive.read(name) for name in archive.names}
         about = json.loads(contents.get(ABOUT, b"null"))
         if not isinstance(about, dict):

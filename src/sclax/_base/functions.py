@@ -3,17 +3,16 @@
 import dataclasses
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.extend import core
 
 from .digests import digest
 from .modules import changed
-
-Value = TypeVar("Value")
 
 
 class Traced(str):
@@ -46,7 +45,7 @@ class Traced(str):
         return Traced(self.function, self.arguments, self.owner)
 
 
-def refreshed(value: Value) -> Value:
+def refreshed(value: Any) -> Any:
     """A value with the functions in it as they compute now; itself, where none has changed."""
     if isinstance(value, Traced):
         now = value.again()
@@ -86,7 +85,7 @@ def _content(function: Callable[..., Any], arguments: tuple[Any, ...], owner: st
         ) from error
     _check(jax.tree.leaves(shapes), owner)
     constants = list(_constants(found))
-    if any(isinstance(constant, jax.core.Tracer) for constant in constants):
+    if any(isinstance(constant, Tracer) for constant in constants):
         return f"{id(function)}"  # made inside of a transformation, for this once
     # Addresses in memory are no part of what is computed.
     return digest(re.sub(r"0x[0-9a-f]+", "", str(found)), str(jax.tree.structure(shapes)), constants)

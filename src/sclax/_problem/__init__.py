@@ -14,6 +14,7 @@ from .problem import ByConstraint as ByConstraint
 from .problem import Evaluation as Evaluation
 from .problem import Recipe as Recipe
 from .problem import TermValues as TermValues
+from .samples import Layout as Layout
 from .samples import Samples as Samples
 from .samples import interpolation as interpolation
 from .samples import nearest_neighbour as nearest_neighbour

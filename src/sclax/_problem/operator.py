@@ -20,7 +20,7 @@ from .courses import Course, course
 from .grids import SampleLaws
 from .measures import AbstractMeasure, Constraint, Sum
 from .problem import AbstractProblem, ByConstraint, Recipe, named_sums, stripped, tolerance_for, uniquely_named
-from .samples import Samples, arrays_of, check_ring, split, spread
+from .samples import Layout, Samples, arrays_of, check_ring, split, spread
 from .term import Term
 
 if TYPE_CHECKING:
@@ -155,6 +155,11 @@ class OperatorProblem(AbstractProblem):
     @property
     def held_out(self) -> Samples | None:
         return self.validation
+
+    @property
+    def layout(self) -> Layout:
+        axes = dict(zip(self.domain.names, self.axes, strict=True))
+        return Layout(axes, tuple(self.domain.periodic), self.train.inputs.ndim - 2)
 
     @property
     def direction(self) -> int:

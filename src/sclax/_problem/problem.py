@@ -8,9 +8,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from .._base import Density, Losses, Model, Points, Scalar, changed
+from .._base import Density, Losses, Model, Points, Scalar, changed, digest
 from .._laws import Vocabulary
 from .._places import Box
 from ..samplers import AbstractSampler, Grid, PersistentChains, Uniform
@@ -105,6 +106,18 @@ class AbstractProblem(eqx.Module):
 
     def without_reference(self) -> Self:
         return changed(self, reference=None)
+
+    def identity(self) -> dict[str, Any]:
+        """What makes it this problem, as plain data: what a file says of the problem that it solves. The precision that
+        it was stated in is no part of it."""
+        rounded = lambda tree: jax.tree.map(lambda a: np.asarray(a, "f4") if eqx.is_inexact_array(a) else a, tree)
+        box, single = self.domain, lambda value: float(np.float32(value))
+        return {
+            "domain": [[n, single(a), single(b)] for n, a, b in zip(box.names, box.lower, box.upper, strict=True)],
+            "unknowns": list(self.unknowns),
+            "parameters": {name: single(value) for name, value in self.parameters.items()},
+            "laws": {term.name: digest(rounded(term.law)) for term in self.terms},
+        }
 
     def completed(self, worst_case: AbstractSampler | None = None, average: AbstractSampler | None = None) -> Self:
         """The problem with every open choice of points made: `worst_case` for worst cases, `average` for averages.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -35,6 +35,15 @@ class Samples(eqx.Module):
     def grid(self) -> tuple[int, ...]:
         """The points of the solutions along each coordinate."""
         return self.outputs.shape[1:-1]
+
+
+class Layout(NamedTuple):
+    """How the functions of an operator lie on their grid: coordinates of the output with their points, which of them
+    are periodic, and how many of the last ones the input has too."""
+
+    axes: dict[str, np.ndarray]
+    periodic: tuple[str, ...]
+    shared: int
 
 
 def spread(values: Float[Array, "*some c"], grid: tuple[int, ...]) -> Float[Array, "*grid c"]:

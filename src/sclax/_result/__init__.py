@@ -7,6 +7,7 @@ from .history import Tempered as Tempered
 from .history import largest as largest
 from .operator_solution import OperatorSolution as OperatorSolution
 from .outcome import RESULTS as RESULTS
+from .promise import Promise as Promise
 from .record import versions as versions
 from .report import Report as Report
 from .solution import Solution as Solution

@@ -21,6 +21,7 @@ from .._problem import AbstractProblem
 from . import evaluate
 from .history import History, Tempered, largest
 from .outcome import RESULTS
+from .promise import Promised
 from .record import number, versions
 from .report import Report
 
@@ -180,6 +181,9 @@ class AbstractSolution(abc.ABC):
         return figures().history(self.problem, self.history, path=path)
 
     def __repr__(self) -> str:
+        promised = vars(self)["_problem"].words
+        if promised:  # printing is no reason to make data
+            return f"{type(self).__name__}({promised}; {self.result.name} after {self.steps} steps)"
         values = ", ".join(f"{name} {v:+.2g}" for name, v in self.violations.items())
         return (
             f"{type(self).__name__}({', '.join(self.problem.unknowns)} of {', '.join(self.problem.domain.names)}; "
@@ -205,8 +209,8 @@ class AbstractSolution(abc.ABC):
         problem: AbstractProblem = self.problem
         recipe = problem.recipe
         about = {
-            "unknowns": list(problem.unknowns),
-            "coordinates": list(problem.domain.names),
+            "problem": problem.identity(),
+            "versions": versions(),
             "recipe": None if recipe is None else {"name": recipe.name, "arguments": dict(recipe.arguments)},
             "model": description,
             "result": self.result.name,
@@ -216,4 +220,12 @@ class AbstractSolution(abc.ABC):
             "tempered": {name: tempered._asdict() for name, tempered in self.tempered.items()},
             "failures": {name: list(point) for name, point in self.failures.items()},
         }
-        write_archive(Path(path), about, arrays)
+        write_archive(Path(path), {**about, **self._stored(arrays)}, arrays)
+
+    def _stored(self, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+        """What the file of this kind of solution has besides; its arrays go into `arrays`."""
+        return {}
+
+
+# Not in the class, where a dataclass would take it for a default.
+AbstractSolution.problem = Promised("problem")

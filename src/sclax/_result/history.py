@@ -139,6 +139,15 @@ class History:
                 new["more" if name == "last_errors" else "looks"][name] = np.asarray(array)
         return History(**new)
 
+    def checked(self) -> "History":
+        """The history, if it has numbers only, and as many rows in each column."""
+        named = [*COLUMNS[:5], *(g for g in GROUPS if g not in ("snapshot", "snapshot_weights", "more"))]
+        columns = [getattr(self, name) for name in named]
+        rows = [a for column in columns for a in (column.values() if isinstance(column, Mapping) else (column,))]
+        if any(len(column) != self.rows for column in rows) or any(a.dtype.kind not in "biuf" for _, a in self.items()):
+            raise ValueError("the columns of its history are not numbers, or not of one length")
+        return self
+
     def __getitem__(self, name: str) -> np.ndarray:
         return self.flattened()[name]
 

@@ -15,6 +15,7 @@ from jaxtyping import Array
 
 from .._base import Model, checks, precision
 from .._problem import (
+    Layout,
     OperatorProblem,
     Samples,
     interpolation,
@@ -41,6 +42,17 @@ class OperatorSolution(AbstractSolution):
     """
 
     problem: OperatorProblem
+    _layout: Layout | None = None  # of a file, so that an operator can be used where its data are not
+
+    @property
+    def layout(self) -> Layout:
+        """Coordinates of inputs and outputs, with the points of the data set."""
+        return self.problem.layout if self._layout is None else self._layout
+
+    def _stored(self, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+        layout = self.layout
+        arrays |= {f"axes/{name}": axis for name, axis in layout.axes.items()}
+        return {"layout": {"axes": list(layout.axes), "periodic": list(layout.periodic), "shared": layout.shared}}
 
     def __call__(self, values: Any, **points: int) -> Array:
         """The solution of an input function, or of many (along the first axis), on its own grid, fine or coarse.
@@ -52,8 +64,7 @@ class OperatorSolution(AbstractSolution):
         !!! example
             `solution(initial, t=51)` on 51 times.
         """
-        problem, names = self.problem, self.problem.domain.names
-        axes = problem.train.inputs.ndim - 2
+        names, axes = tuple(self.layout.axes), self.layout.shared
         lacking = names[: len(names) - axes]
         for name in points:
             if name not in lacking:
@@ -81,12 +92,12 @@ class OperatorSolution(AbstractSolution):
         The network sees n points as 0, 1/n, …, (n − 1)/n of a period that is n₀ spacings long, one more than from the
         first point to the last. So only multiples k n₀ keep the coordinates: every m-th of these, up to the last.
         """
-        axis, name = self.problem.axes[i], self.problem.domain.names[i]
+        name, axis = list(self.layout.axes.items())[i]
         own = len(axis)
         wanted = own if wanted is None else checks.count("solution", name, wanted)
         if wanted == own:
             return own, slice(None)
-        if name in self.problem.domain.periodic:
+        if name in self.layout.periodic:
             return wanted, slice(None)
         spacing = np.diff(axis)
         if wanted < 2 or not np.allclose(spacing, spacing[0], rtol=1e-3):

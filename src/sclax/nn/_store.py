@@ -53,14 +53,14 @@ def describe(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     raise Unstorable(f"{value!r}")
 
 
-def rebuild(description: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+def rebuild(description: Any, arrays: Mapping[str, jax.Array]) -> Any:
     """The value that `describe` described."""
     match description:
         case {"class": str(name), "fields": dict(fields)} if name in _CLASSES:
             known = _CLASSES[name].__dataclass_fields__  # pyright: ignore[reportAttributeAccessIssue]
             return remade(_CLASSES[name], {field: rebuild(fields[field], arrays) for field in known})
         case {"array": str(name)}:
-            return jnp.asarray(arrays[name])
+            return arrays[name]
         case {"tuple": list(items)}:
             return tuple(rebuild(item, arrays) for item in items)
         case {"value": value}:
