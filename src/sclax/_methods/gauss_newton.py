@@ -172,7 +172,8 @@ class GaussNewton(AbstractPrimal):
         gone = zip(moved(share * length), leaves, strict=True)
         leaves = [jnp.where(length > 0, new, old) for new, old in gone]
         state = Damping(jnp.clip(factor, least, MOST), after)
-        return rebuild(leaves), state, PrimalInfo(evaluation, before, trials)
+        # The diagonal are squares of the rows' gradients.
+        return rebuild(leaves), state, PrimalInfo(evaluation, before, trials, jnp.isfinite(jnp.trace(matrix)))
 
 
 def _entries(term: Term, price: Array, w: Points) -> Array:

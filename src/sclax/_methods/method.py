@@ -149,7 +149,8 @@ def iterate(
         ),
         weights=tuple(r.weights for r in evaluation.terms),
         evaluations=evaluations,
-        finite=finite((evaluation.objective, evaluation.values, eqx.filter(model, eqx.is_inexact_array))),
+        finite=found.finite
+        & finite((evaluation.objective, evaluation.values, eqx.filter(model, eqx.is_inexact_array))),
     )
     samplers = tuple(s for s, _ in moved)
     reach = state.reach.after(found.loss)

@@ -18,12 +18,13 @@ Prices = Callable[[ByConstraint], ByConstraint]  # from violations to the factor
 
 
 class PrimalInfo(NamedTuple):
-    """What a step found: the pass at the old model, the Lagrangian there (without tolerances), and the number of passes
-    beyond it."""
+    """What a step found: the pass at the old model, the Lagrangian there (without tolerances), the number of passes
+    beyond it, and whether all gradients were finite, which a step that was not taken does not show."""
 
     evaluation: Evaluation
     loss: Scalar
     trials: Count
+    finite: Any = True
 
 
 class AbstractStart(eqx.Module):

@@ -184,4 +184,4 @@ class Store:
         try:
             self._checkpoint.save(run.step, *run.stored(), say)
         except OSError as error:
-            say(f"solve: no checkpoint was written at step {run.step} ({error}); training goes on.")
+            say(f"solve: no checkpoint was written at step {run.step} ({error}); the run itself is not lost.")
