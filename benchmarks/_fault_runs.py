@@ -56,7 +56,7 @@ np.savez(sys.argv[2], input=made["input"], solution=made["solution"])
 """,
 }
 SHARE = {"solve": 0.6, "sweep": 0.2, "data": 0.2}
-LEARNED, STOPPED = 3, (-signal.SIGINT, 1, 130)  # exit codes of a process after SIGINT
+LEARNED = 3  # the exit code of a process that was interrupted and gave what it had learned
 
 
 def started(kind, place, cache):
@@ -83,7 +83,7 @@ class Disturbed:
         self.left = {"kills": kills, "interrupts": interrupts}
         self.rng, self.directory, self.whole, self.seconds = np.random.default_rng(seed), directory, whole, seconds
         self.found = {kind: dict.fromkeys(("kills", "interrupts", "finished", "identical"), 0) for kind in JOBS}
-        self.kept, self.lost = 0, []
+        self.kept, self.crashed, self.lost = 0, 0, []
 
     def run(self):
         number = 0
@@ -125,8 +125,10 @@ class Disturbed:
         if how == "interrupts":
             if process.returncode == LEARNED:
                 self.kept += 1
-            elif process.returncode and (process.returncode not in STOPPED or "KeyboardInterrupt" not in said):
+            # Before Python has begun to listen, the signal ends the process; later it is an exception like no other.
+            elif process.returncode not in (0, -signal.SIGINT) and "KeyboardInterrupt" not in said:
                 self.lost.append(f"{kind}, SIGINT: exit code {process.returncode}\n{said[-2000:]}")
+            self.crashed += process.returncode < 0 and process.returncode != -signal.SIGINT
 
 
 def undisturbed(directory):
@@ -156,6 +158,7 @@ def campaign(kills, interrupts, seed, directory, workers=2):
     return {
         **{n: sum(counts[n] for counts in by_job.values()) for n in ("kills", "interrupts", "finished", "identical")},
         "interrupts_that_kept_what_was_learned": sum(d.kept for d in done),
+        "interrupts_after_which_the_interpreter_crashed_at_exit": sum(d.crashed for d in done),
         "lost": [line for d in done for line in d.lost],
         "by_job": by_job,
         "seconds_of_a_job": seconds,
@@ -164,16 +167,10 @@ def campaign(kills, interrupts, seed, directory, workers=2):
 
 # --- disks, and a second process ----------------------------------------------------------------------------------
 
-ON_DISK = (
-    ALL_NUMBERS.replace("SAVE_EVERY = 0.0", "SAVE_EVERY = -1.0") + "np.savez(sys.argv[2], **solved(60, sys.argv[1]))"
-)
 
-
-def on_disk(state, result, cache, before=None, meanwhile=None):
-    """A run whose checkpoint something happens to; the lines that it says of it."""
-    if before is not None:
-        before()
-    words = [sys.executable, "-W", "always", "-c", ON_DISK, state, result]
+def on_disk(state, result, cache, meanwhile=None):
+    """A run whose checkpoint something happens to; its exit code, and the warnings that it gave."""
+    words = [sys.executable, "-W", "always", "-c", JOBS["solve"], state, result]
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
     process = subprocess.Popen([str(w) for w in words], env=environment, stderr=subprocess.PIPE, text=True)
     if meanwhile is not None:

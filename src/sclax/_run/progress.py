@@ -2,6 +2,7 @@
 
 import sys
 import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -90,3 +91,9 @@ class Reporter:
             self._bar.console.print(escape(text))
         elif self._lines:
             print(text, file=sys.stderr, flush=True)
+
+    def warn(self, text: str) -> None:
+        """A message that nobody may miss: where progress is not shown, a warning."""
+        if self._bar is None and not self._lines:
+            warnings.warn(text, stacklevel=2)
+        self.say(text)

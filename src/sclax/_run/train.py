@@ -55,7 +55,7 @@ def train(task: Task, steer: Steering, store: "Store", clock: Clock, reporter: R
                         reporter.say(why)
                     case Go(length, share, save):
                         if save:
-                            store.save(run, reporter.say)
+                            store.save(run, reporter.warn)
                         found = chunk(task, controller, run, length, share)
                         while found is None and length > 1:  # as far as it goes
                             length //= 2
