@@ -163,7 +163,7 @@ def test_a_linear_problem_is_solved_by_the_damped_normal_equations(x64):
         objective=scl.average(scl.Dirichlet(0.0)),
         constraints={"ode": scl.average(lambda u_x: u_x - 1, points=scl.Grid(1)) <= 0.0},
     )
-    after, state, (_, _, trials) = stepped(problem, model, prices={"ode": jnp.asarray(4.0)})
+    after, state, (_, _, trials, _) = stepped(problem, model, prices={"ode": jnp.asarray(4.0)})
     jacobian = np.asarray([[0.0, 2.0]])
     ends = PLAIN.prepare(problem).bare().terms[0]
     x = np.asarray(jax.vmap(ends.law.place.embed)(ends.chosen.init(ends.law.place, jr.split(jr.key(0), 2)[0]).points))
@@ -191,7 +191,7 @@ def test_laws_that_cannot_hold_are_damped_more(x64):
 def test_a_step_that_does_not_improve_is_rejected_and_damping_grows(x64):
     """The residual is NaN just beyond the start: every length is tried, none is taken, and the loss never rises."""
     problem = scl.Problem(small.unit(), objective=scl.average(lambda u: jnp.where(u > 0.5, jnp.nan, 2.0 - u)))
-    after, state, (evaluation, _, trials) = stepped(problem, small.value(0.4999))
+    after, state, (evaluation, _, trials, _) = stepped(problem, small.value(0.4999))
     assert float(after.value) == pytest.approx(0.4999)
     assert float(state.factor) == pytest.approx(4 * LEAST)
     assert trials == 8
