@@ -19,3 +19,7 @@ from .typing import Model as Model
 from .typing import Point as Point
 from .typing import Points as Points
 from .typing import Scalar as Scalar
+from .zips import Damaged as Damaged
+from .zips import array as array
+from .zips import entries as entries
+from .zips import regular as regular
