@@ -1,0 +1,117 @@
+"""HDF5 files that keep to themselves: what lies elsewhere is not followed, what they only claim is not allocated."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._base import require, size_text
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+AGAIN = "Get the file again."
+# What is read at once may take so many times the size of the file (fields that are mostly constant compress well), or
+# so many bytes.
+GROWS, LEAST = 50, 2**28
+MOST_OBJECTS = 100_000
+
+
+def is_hdf5(path: Path) -> bool:
+    """Whether HDF5's signature stands at byte 0, 512, 1024, 2048, … (MATLAB writes 512 bytes of its own before it)."""
+    with open(path, "rb") as file:
+        size, begin = file.seek(0, 2), 0
+        while begin < size:
+            file.seek(begin)
+            if file.read(8) == SIGNATURE:
+                return True
+            begin = max(512, 2 * begin)
+    return False
+
+
+def broken(path: Path, what: str, error: Exception | str) -> ValueError:
+    return ValueError(f"read: {str(path)!r} is a damaged or truncated {what} ({error}). {AGAIN}")
+
+
+def fits(path: Path, name: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """An error before an array is read that the file cannot hold."""
+    need, most = math.prod(shape) * dtype.itemsize, max(LEAST, GROWS * path.stat().st_size)
+    if need > most:
+        raise ValueError(
+            f"read: `{name}` of {str(path)!r} would take {size_text(need)} of memory, but the file has "
+            f"{size_text(path.stat().st_size)}: no more than {size_text(most)} are read of it at once. "
+            f"Slice it before it is loaded, or get the file again."
+        )
+
+
+def member(path: Path, group: Any, name: str) -> Any:
+    """What a group has under this name, in the file itself: links lead elsewhere, or round in circles."""
+    h5py = require("read", "h5py", "data")
+    link = group.get(name, getlink=True)
+    if isinstance(link, h5py.ExternalLink | h5py.SoftLink):
+        target = f"{link.path!r} of {link.filename!r}" if isinstance(link, h5py.ExternalLink) else repr(link.path)
+        raise ValueError(
+            f"read: {name!r} in {str(path)!r} is a link to {target}, which is not followed. Copy the data into the "
+            "file itself, or read the file that has them."
+        )
+    return group[name]
+
+
+def held(path: Path, dataset: Any) -> Any:
+    """The dataset, if its values lie in the file itself."""
+    elsewhere = [source.file_name for source in dataset.virtual_sources()] if dataset.is_virtual else []
+    elsewhere += [entry[0] for entry in dataset.external or ()]
+    if elsewhere or dataset.is_virtual:
+        raise ValueError(
+            f"read: the values of {dataset.name!r} in {str(path)!r} lie elsewhere ({', '.join(map(str, elsewhere[:3]))}"
+            "), which is not followed. Copy the data into the file itself, or read the file that has them."
+        )
+    if dataset.chunks:
+        fits(path, f"{dataset.name} (a piece of it)", dataset.chunks, dataset.dtype)
+    return dataset
+
+
+class Guarded:
+    """A dataset, or a variable of xarray, whose errors name it and the file."""
+
+    def __init__(self, path: Path, name: str, dataset: Any):
+        self.path, self.name, self.dataset = path, name, dataset
+        self.shape, self.dtype = dataset.shape, dataset.dtype
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        try:
+            return np.asarray(self.dataset[key])
+        except Exception as error:  # h5py has many kinds for what HDF5 reports
+            raise ValueError(
+                f"read: `{self.name}` of {str(self.path)!r} cannot be read ({error}). It is damaged there. {AGAIN}"
+            ) from error
+
+
+def datasets(path: Path, group: Any, inside: str = "") -> Iterator[tuple[str, Guarded]]:
+    """The datasets of a group, one level of them, by name."""
+    h5py = require("read", "h5py", "data")
+    for name in group:
+        found = member(path, group, name)
+        # HDF5 has datasets without a shape, for MATLAB's empty values.
+        if isinstance(found, h5py.Dataset) and found.shape is not None:
+            yield f"{inside}{name}", Guarded(path, f"{inside}{name}", held(path, found))
+
+
+def keeps_to_itself(path: Path, file: Any) -> None:
+    """An error if anything in any group leads out of the file, for readers that follow whatever there is."""
+    h5py = require("read", "h5py", "data")
+    groups, seen = [file], set()
+    while groups:
+        group = groups.pop()
+        for name in group:
+            found = member(path, group, name)
+            address = h5py.h5o.get_info(found.id).addr
+            if address in seen:
+                continue
+            seen.add(address)
+            if len(seen) > MOST_OBJECTS:
+                raise ValueError(f"read: {str(path)!r} has more than {MOST_OBJECTS} groups and variables. {AGAIN}")
+            if isinstance(found, h5py.Group):
+                groups.append(found)
+            elif isinstance(found, h5py.Dataset) and len(held(path, found).shape or ()) == 1:
+                fits(path, name, found.shape, found.dtype)  # coordinates are read at once
