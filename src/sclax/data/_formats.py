@@ -8,7 +8,7 @@ import numpy as np
 
 from .._base import Damaged, Entries, array, checks, entries, regular, require
 from . import _matlab, _seals
-from ._hdf5 import AGAIN, broken, datasets, is_hdf5, member
+from ._hdf5 import AGAIN, broken, datasets, is_hdf5, subgroup
 from ._stored import Groups, Stored
 from ._tensors import tensors
 
@@ -84,7 +84,7 @@ def _hdf5(path: Path, head: bytes) -> Contents:
         if _seals.is_sealed(file):
             return Contents(path, _seals.contents(path, file), _seals.attributes(file), hdf5=True)
         groups = sorted(name for name in file if name.isdecimal())
-        if groups and "data" in member(path, file, groups[0]):
+        if groups and "data" in subgroup(path, file, groups[0]):
             return _pdebench(path, file, groups)
         found = dict(datasets(path, file))
         arrays = numbers(path, found.items())
@@ -99,8 +99,8 @@ def _hdf5(path: Path, head: bytes) -> Contents:
 
 
 def _pdebench(path: Path, file: Any, groups: list[str]) -> Contents:
-    first = member(path, file, groups[0])
-    grid = datasets(path, member(path, first, "grid"), "grid/") if "grid" in first else ()
+    first = subgroup(path, file, groups[0])
+    grid = datasets(path, subgroup(path, first, "grid"), "grid/") if "grid" in first else ()
     arrays = numbers(path, [("data", Groups(path, file, groups, "data")), *grid])
     return Contents(path, arrays, dict(first.attrs), hdf5=True)
 

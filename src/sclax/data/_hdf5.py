@@ -1,5 +1,6 @@
 """HDF5 files that keep to themselves: what lies elsewhere is not followed, what they only claim is not allocated."""
 
+import contextlib
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,8 +58,17 @@ def member(path: Path, group: Any, name: str) -> Any:
     return group[name]
 
 
+def subgroup(path: Path, group: Any, name: str) -> Any:
+    found = member(path, group, name)
+    if not isinstance(found, require("read", "h5py", "data").Group):
+        raise ValueError(f"read: {name!r} in {str(path)!r} is no group of arrays. {AGAIN}")
+    return found
+
+
 def held(path: Path, dataset: Any) -> Any:
-    """The dataset, if its values lie in the file itself."""
+    """The dataset, if it is one, and its values lie in the file itself."""
+    if not isinstance(dataset, require("read", "h5py", "data").Dataset) or dataset.shape is None:
+        raise ValueError(f"read: {dataset.name!r} in {str(path)!r} is no array. {AGAIN}")
     elsewhere = [source.file_name for source in dataset.virtual_sources()] if dataset.is_virtual else []
     elsewhere += [entry[0] for entry in dataset.external or ()]
     if elsewhere or dataset.is_virtual:
@@ -71,6 +81,19 @@ def held(path: Path, dataset: Any) -> Any:
     return dataset
 
 
+@contextlib.contextmanager
+def told(path: Path, name: str) -> Iterator[None]:
+    """What goes wrong inside is told with the file and the name."""
+    try:
+        yield
+    except Exception as error:  # h5py has many kinds for what HDF5 reports
+        if str(error).startswith("read: "):
+            raise
+        raise ValueError(
+            f"read: `{name}` of {str(path)!r} cannot be read ({error}). It is damaged there. {AGAIN}"
+        ) from error
+
+
 class Guarded:
     """A dataset, or a variable of xarray, whose errors name it and the file."""
 
@@ -79,12 +102,8 @@ class Guarded:
         self.shape, self.dtype = dataset.shape, dataset.dtype
 
     def __getitem__(self, key: Any) -> np.ndarray:
-        try:
+        with told(self.path, self.name):
             return np.asarray(self.dataset[key])
-        except Exception as error:  # h5py has many kinds for what HDF5 reports
-            raise ValueError(
-                f"read: `{self.name}` of {str(self.path)!r} cannot be read ({error}). It is damaged there. {AGAIN}"
-            ) from error
 
 
 def datasets(path: Path, group: Any, inside: str = "") -> Iterator[tuple[str, Guarded]]:

@@ -9,7 +9,7 @@ import xarray as xr
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
-from ._hdf5 import Guarded, fits, held, member
+from ._hdf5 import Guarded, fits, held, member, subgroup, told
 
 Key = tuple[int | slice | np.ndarray, ...]
 
@@ -103,16 +103,19 @@ class Groups:
 
     def __init__(self, path: Path, file: Any, groups: Sequence[str], name: str):
         self.path, self.file, self.groups, self.name = path, file, list(groups), name
-        first = held(path, member(path, member(path, file, self.groups[0]), name))
+        first = held(path, member(path, subgroup(path, file, self.groups[0]), name))
         self.shape, self.dtype = (len(self.groups), *first.shape), first.dtype
 
     def __getitem__(self, key: Key) -> np.ndarray:
-        parts = [self._part(self.groups[i])[key[1:]] for i in np.arange(len(self.groups))[key[0]]]
+        parts = []
+        for i in np.arange(len(self.groups))[key[0]]:
+            with told(self.path, f"{self.groups[i]}/{self.name}"):
+                parts.append(self._part(self.groups[i])[key[1:]])
         empty = np.empty((0, *(len(np.arange(n)[k]) for n, k in zip(self.shape[1:], key[1:], strict=True))), self.dtype)
         return np.stack(parts) if parts else empty
 
     def _part(self, group: str) -> Guarded:
-        inside = member(self.path, self.file, group)
+        inside = subgroup(self.path, self.file, group)
         found = None
         if self.name in inside:
             found = Guarded(self.path, f"{group}/{self.name}", held(self.path, member(self.path, inside, self.name)))
