@@ -537,28 +537,16 @@ def test_sealed_files_are_what_was_saved(tmp_path, samples, plane, monkeypatch):
     )
 
 
-def whole(path):
-    with data.open_dataset(path) as opened:
-        return opened.load()
-
-
 def test_any_flipped_bit_in_a_saved_file_is_found(tmp_path):
-    """In every byte one: refused, or nothing of it matters."""
-    saved = dataset(2).load()
-    path = data.save(saved, tmp_path / "a.nc")
+    """In every byte one, when it is opened or when it is read."""
+    path = data.save(dataset(2), tmp_path / "a.nc")
     raw = path.read_bytes()
-    refusals = 0
     for at in range(len(raw)):
         path.write_bytes(changed(raw, at, bytes([raw[at] ^ (1 << at % 8)])))
-        for read in (whole, data.read_arrays):
-            try:
-                found = read(path)
-            except ValueError as error:
-                refusals += str(path) in str(error)
-            else:
-                assert all(np.array_equal(found[name], saved[name]) for name in (*saved.data_vars, *saved.coords))
-                assert read is not whole or found.identical(saved)
-    assert refusals > 0.4 * len(raw)
+        with pytest.raises(ValueError, match="a.nc'"):
+            data.open_dataset(path).load()
+        if at % 9 == 0:
+            refused(path)
 
 
 def test_truncated_saved_files(tmp_path):
@@ -592,17 +580,27 @@ def test_samples_that_changed_places(tmp_path):
     refused(path, "damaged", by=data.open_dataset)
 
 
-@pytest.mark.parametrize("take", ["seal", "input_digests", "solution_digests", "all digests", "attribute"])
-def test_a_broken_seal_is_not_taken_for_none(tmp_path, take):
-    path = data.save(dataset(2), tmp_path / "a.nc")
+def unseal(path):
+    path.write_bytes(path.read_bytes()[:-80])
+
+
+def spoil_magic(path):
+    path.write_bytes(changed(path.read_bytes(), len(path.read_bytes()) - 80, b"S"))
+
+
+def append(path):
+    path.write_bytes(path.read_bytes() + b"junk")
+
+
+def note(path):
     with h5py.File(path, "r+") as file:
-        if take == "seal":
-            del file.attrs["sclax_seal"]
-        elif take == "attribute":
-            file.attrs["note"] = "more"
-        for name in ("input_digests", "solution_digests"):
-            if take in (name, "all digests"):
-                del file[name]
+        file.attrs["note"] = "more"
+
+
+@pytest.mark.parametrize("damage", [unseal, spoil_magic, append, note])
+def test_a_broken_seal_is_not_taken_for_none(tmp_path, damage):
+    path = data.save(dataset(2), tmp_path / "a.nc")
+    damage(path)
     refused(path, "damaged, or was changed after `save` wrote it", by=data.open_dataset)
     refused(path, "damaged, or was changed after `save` wrote it")
 

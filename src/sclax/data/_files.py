@@ -37,9 +37,8 @@ def netcdf(
 ) -> Iterator[tuple[Any, dict[str, Sink]]]:
     """A new netCDF file with `coords` filled in: its attributes, to be set, and `variables`, given as (dims, dtype), to
     be filled. When the block has ended well, the file is sealed."""
-    h5netcdf, h5py = require("save", "h5netcdf", "data"), require("save", "h5py", "data")
-    # Since 1.8, HDF5 has checksums in what describes its data.
-    with h5netcdf.File(path, "w", libver=("v108", "v108")) as file:
+    h5netcdf = require("save", "h5netcdf", "data")
+    with h5netcdf.File(path, "w") as file:
         file.dimensions = {name: len(values) for name, values in coords.items()}
         for name, values in coords.items():
             file.create_variable(name, (name,), data=np.asarray(values))
@@ -49,8 +48,7 @@ def netcdf(
             digests = file.create_variable(_seals.digests_of(name), marked, "i8")
             sinks[name] = Sink(name, file.create_variable(name, dims, dtype), digests)
         yield file.attrs, sinks
-    with h5py.File(path, "r+") as file:
-        file.attrs[_seals.SEAL] = _seals.seal(file)
+    _seals.seal(path)
 
 
 def _storable(owner: str, attrs: Mapping[Any, Any]) -> dict[str, Any]:
@@ -91,11 +89,10 @@ def open_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
     regular("open_dataset", path)
     if not is_hdf5(path):
         raise ValueError(f"open_dataset: {str(path)!r} is no netCDF 4 file. Files of other formats are for `read`.")
-    h5py = require("open_dataset", "h5py", "data")
     file = None
     try:
-        file = h5py.File(path, "r")
-        dataset = _ours(path, file) if _seals.is_sealed(file) else _foreign(path, file)
+        file, sealed = _seals.opened(path)
+        dataset = _ours(path, file) if sealed else _foreign(path, file)
         space_of("open_dataset", dataset, repr(str(path)))
     except Exception as error:  # h5py, h5netcdf and xarray have many kinds for what is wrong with a file
         if file:

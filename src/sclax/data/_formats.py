@@ -78,10 +78,10 @@ def _matlab5(path: Path) -> Contents:
 
 
 def _hdf5(path: Path, head: bytes) -> Contents:
-    h5py = require("read", "h5py", "data")
+    require("read", "h5py", "data")
     try:
-        file = h5py.File(path, "r")
-        if _seals.is_sealed(file):
+        file, sealed = _seals.opened(path)
+        if sealed:
             return Contents(path, _seals.contents(path, file), _seals.attributes(file), hdf5=True)
         groups = sorted(name for name in file if name.isdecimal())
         if groups and "data" in subgroup(path, file, groups[0]):

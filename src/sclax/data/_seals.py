@@ -1,5 +1,6 @@
-"""Checksums in the files that `save` writes: of every frame, compared when it is read, and of all else, when a file is
-opened. HDF5's own would not do: a flipped bit may switch them off, or have it give zeros for what it does not find."""
+"""Checksums in the files that `save` writes: of every frame, compared when it is read, and behind the file's end one of
+all else, compared before HDF5 sees it. HDF5's own would not do: a flipped bit may switch them off, have it give zeros
+for what it does not find, or search for ever."""
 
 import hashlib
 import struct
@@ -9,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from .._base import require
 from ._hdf5 import Guarded, datasets
 from ._stored import Key, Stored
 
-SEAL = "sclax_seal"
+MAGIC = b"sclax data set 1"
+# It says where the values of `input` and `solution` stand in the file, and gives the digest of the rest.
+SEAL = struct.Struct("<16s4Q32s")
 # Samples are read in pieces of about this many bytes.
 PIECE = 2**25
 REMEDY = "Save it anew, or get the file again."
@@ -41,47 +45,66 @@ def digests(name: str, values: np.ndarray, samples: np.ndarray, frames: np.ndarr
     return np.frombuffer(b"".join(found), "<i8").reshape(shape).astype("i8")
 
 
+def _rest(file: Any, spans: tuple[int, ...], end: int) -> bytes:
+    """The digest of the bytes before `end` that are in none of the spans (begin, size, begin, size)."""
+    whole = hashlib.sha256(struct.pack("<4Q", *spans))
+    at = 0
+    for begin, size in [*sorted(zip(spans[::2], spans[1::2], strict=True)), (end, 0)]:
+        file.seek(at)
+        while at < min(begin, end):
+            part = file.read(min(PIECE, min(begin, end) - at))
+            whole.update(part)
+            at += len(part)
+        at = min(end, max(at, begin + size))
+    return whole.digest()
+
+
+def seal(path: Path) -> None:
+    """Closes a file that is to be changed no more. HDF5 ignores what stands behind its end."""
+    spans = []
+    with require("save", "h5py", "data").File(path, "r") as file:
+        for name in ("input", "solution"):
+            spans += [file[name].id.get_offset() or 0, file[name].nbytes]
+    with open(path, "r+b") as raw:
+        digest = _rest(raw, tuple(spans), raw.seek(0, 2))
+        raw.seek(0, 2)
+        raw.write(SEAL.pack(MAGIC, *spans, digest))
+
+
+def opened(path: Path) -> tuple[Any, bool]:
+    """The file, and whether it is sealed. A broken seal is an error: taken for none, nothing would be compared."""
+    changed = (
+        f"read: {str(path)!r} is damaged, or was changed after `save` wrote it: its checksum does not fit. {REMEDY}"
+    )
+    with open(path, "rb") as raw:
+        end = max(0, raw.seek(0, 2) - SEAL.size)
+        raw.seek(end)
+        last = raw.read()
+        sealed = last.startswith(MAGIC) and len(last) == SEAL.size
+        if sealed:
+            _, *spans, digest = SEAL.unpack(last)
+            if digest != _rest(raw, tuple(spans), end):
+                raise ValueError(changed)
+    file = require("read", "h5py", "data").File(path, "r")
+    if not sealed and not DIGESTS.isdisjoint(file):
+        file.close()
+        raise ValueError(changed)
+    return file, sealed
+
+
 def attributes(file: Any) -> dict[str, Any]:
     """Those of a data set; netCDF stores numbers as arrays of one, and empty text as nothing."""
     found = {}
     for name, value in file.attrs.items():
-        if name not in ("_NCProperties", SEAL):
+        if name != "_NCProperties":
             value = value if isinstance(value, str | np.ndarray | np.number) else ""
             found[name] = value[0] if isinstance(value, np.ndarray) and value.shape == (1,) else value
     return found
 
 
-def seal(file: Any) -> str:
-    """Of all that is in a file, frames by their digests."""
-    parts: list[bytes] = []
-    for name, value in sorted(attributes(file).items()):
-        value = np.asarray(value)
-        parts += [name.encode(), value.tobytes() if value.dtype.kind in "biufc" else str(value.tolist()).encode()]
-        parts += [value.dtype.kind.encode()]
-    for name, dataset in sorted(datasets(Path(file.filename), file)):
-        values = b"" if name in ("input", "solution") else dataset[()].tobytes()
-        parts += [name.encode(), str((dataset.shape, dataset.dtype.str)).encode(), values]
-    whole = hashlib.sha256()
-    for part in parts:
-        whole.update(struct.pack("<Q", len(part)) + part)
-    return whole.hexdigest()
-
-
-def is_sealed(file: Any) -> bool:
-    """Whether anything of a seal is there: were a damaged one taken for none, nothing would be compared."""
-    return SEAL in file.attrs or not DIGESTS.isdisjoint(file)
-
-
 def contents(path: Path, file: Any) -> dict[str, Stored]:
     """The arrays of a sealed file by name. `input` and `solution` are compared with their digests when sliced."""
-    changed = f"read: {str(path)!r} is damaged, or was changed after `save` wrote it"
-    try:
-        fits_seal = file.attrs.get(SEAL) == seal(file)
-        found = dict(datasets(path, file))
-    except Exception as error:  # h5py has many kinds for what HDF5 reports
-        raise ValueError(f"{changed} ({error}). {REMEDY}") from error
-    if not fits_seal:
-        raise ValueError(f"{changed}: its checksum does not fit. {REMEDY}")
+    found = dict(datasets(path, file))
     arrays = {}
     for name, dataset in found.items():
         if name not in DIGESTS:
