@@ -18,6 +18,7 @@ import time
 import warnings
 import zipfile
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -309,6 +310,7 @@ def campaign(count: int, seed: int, directory: Path) -> dict:
         raise RuntimeError(f"undamaged files are not read: {unreadable}")
     counts = {kind: dict.fromkeys(OUTCOMES, 0) for kind in FORMATS}
     canary, kinds = directory / "canary", list(FORMATS)
+    undamaged = {raw for kind, seed in product(FORMATS, (0, 1)) for raw in originals[kind, seed]}
     try:
         for number in range(count):
             kind = kinds[number % len(kinds)]
@@ -316,7 +318,10 @@ def campaign(count: int, seed: int, directory: Path) -> dict:
             other = originals[kind if rng.random() < 0.7 else kinds[rng.integers(len(kinds))], 1][0]
             way = d.damaged if not how.ways or rng.random() < 0.5 else how.ways[rng.integers(len(how.ways))]
             which = int(rng.integers(len(files))) if rng.random() < 0.2 else 0
-            files[which] = way(rng, files[which], other)
+            # A splice may happen to be a whole file: that is no damage.
+            while (changed := way(rng, files[which], other)) in undamaged:
+                pass
+            files[which] = changed
             path = directory / f"{number:06}-{kind.replace(' ', '_')}"
             places = [path, *([path.with_name(path.name + how.beside)] if how.beside else [])]
             for place, raw in zip(places, files, strict=True):
