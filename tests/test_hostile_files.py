@@ -505,6 +505,21 @@ def test_a_damaged_piece_is_told_with_its_file_and_name(tmp_path):
     refused(tmp_path / "c.nc", "`solution`", "cannot be read", by=lambda _: {"s": opened["solution"].values})
 
 
+def test_a_heap_that_hdf5_would_read_for_ever(tmp_path):
+    """Texts of variable length lie in a heap, whose free space says its size: none, here."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["0000/data"] = FRAMES[0]
+        file["0000"].attrs["config"] = "sim: {}"
+    raw = path.read_bytes()
+    heap = raw.index(b"GCOL")
+    assert data.read_arrays(path).keys() == {"data"}
+    at = heap + 16 + 16 + 8  # behind the heap's own header and the one text
+    assert struct.unpack_from("<HQ", raw, at)[0] == 0
+    path.write_bytes(changed(raw, at + 8, bytes(8)))
+    refused(path, "has no end")
+
+
 # --- files of our own ----------------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ GROWS, LEAST = 8, 2**28
 
 
 class Contents(NamedTuple):
-    """The arrays of a file by name, its attributes (of PDEBench: those of the first group), and whether it is HDF5."""
+    """The arrays of a file by name, what its attributes say that is needed, and whether it is HDF5."""
 
     path: Path
     arrays: dict[str, Stored]
@@ -91,7 +91,7 @@ def _hdf5(path: Path, head: bytes) -> Contents:
         if head.startswith(b"MATLAB 7.3") or any("MATLAB_class" in array.dataset.attrs for array in found.values()):
             # MATLAB counts axes from the other end.
             arrays = {name: array.permuted(*reversed(range(array.ndim))) for name, array in arrays.items()}
-        return Contents(path, arrays, dict(file.attrs), hdf5=True)
+        return Contents(path, arrays, {}, hdf5=True)
     except Exception as error:  # h5py has many kinds for what HDF5 reports
         if str(error).startswith("read: "):
             raise
@@ -102,7 +102,7 @@ def _pdebench(path: Path, file: Any, groups: list[str]) -> Contents:
     first = subgroup(path, file, groups[0])
     grid = datasets(path, subgroup(path, first, "grid"), "grid/") if "grid" in first else ()
     arrays = numbers(path, [("data", Groups(path, file, groups, "data")), *grid])
-    return Contents(path, arrays, dict(first.attrs), hdf5=True)
+    return Contents(path, arrays, {"config": first.attrs.get("config")}, hdf5=True)
 
 
 def _zip(path: Path) -> Contents:

@@ -2,6 +2,8 @@
 
 import contextlib
 import math
+import mmap
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 from .._base import require, size_text
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
+HEAP = b"GCOL\x01\0\0\0"
 AGAIN = "Get the file again."
 # What is read at once may take so many times the size of the file (fields that are mostly constant compress well), or
 # so many bytes.
@@ -32,6 +35,22 @@ def is_hdf5(path: Path) -> bool:
 
 def broken(path: Path, what: str, error: Exception | str) -> ValueError:
     return ValueError(f"read: {str(path)!r} is a damaged or truncated {what} ({error}). {AGAIN}")
+
+
+def heaps_end(path: Path) -> None:
+    """An error for what HDF5 (2.0 at least) would read for ever: in one of the heaps that hold texts and references, an
+    object that says it is free space of no size. Looked for in the first `LEAST` bytes."""
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        last = min(len(raw), LEAST)
+        heap = raw.find(HEAP, 0, last)
+        while heap >= 0:
+            at, end = heap + 16, min(len(raw), heap + struct.unpack_from("<Q", raw[heap : heap + 16].ljust(16), 8)[0])
+            while end - at >= 16:
+                index, size = struct.unpack_from("<H6xQ", raw, at)
+                if index == size == 0:
+                    raise broken(path, "HDF5 file", f"its heap at byte {heap} has no end")
+                at += 16 + -(-size // 8) * 8 if index else size
+            heap = raw.find(HEAP, heap + 1, last)
 
 
 def fits(path: Path, name: str, shape: tuple[int, ...], dtype: np.dtype) -> None:

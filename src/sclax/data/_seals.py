@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._base import require
-from ._hdf5 import Guarded, datasets
+from ._hdf5 import Guarded, datasets, heaps_end
 from ._stored import Key, Stored
 
 MAGIC = b"sclax data set 1"
@@ -85,6 +85,8 @@ def opened(path: Path) -> tuple[Any, bool]:
             _, *spans, digest = SEAL.unpack(last)
             if digest != _rest(raw, tuple(spans), end):
                 raise ValueError(changed)
+    if not sealed:
+        heaps_end(path)
     file = require("read", "h5py", "data").File(path, "r")
     if not sealed and not DIGESTS.isdisjoint(file):
         file.close()
