@@ -522,6 +522,18 @@ def test_a_heap_that_hdf5_would_read_for_ever(tmp_path):
     refused(path, "has no end")
 
 
+@pytest.mark.parametrize("read", [data.read_arrays, data.open_dataset])
+def test_a_type_that_hdf5_would_die_of(tmp_path, read):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["0000/data"] = FRAMES[0]
+        file["0000"].attrs["config"] = "sim: {}"
+    raw = path.read_bytes()
+    at = raw.index(b"config\0\0\x19\x01") + 9  # 1: text
+    path.write_bytes(changed(raw, at, b"\x7f"))
+    refused(path, "'config' has a type that there is not", by=read)
+
+
 # --- files of our own ----------------------------------------------------------------------------------------------
 
 

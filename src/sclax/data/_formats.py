@@ -8,7 +8,7 @@ import numpy as np
 
 from .._base import Damaged, Entries, array, checks, entries, regular, require
 from . import _matlab, _seals
-from ._hdf5 import AGAIN, broken, datasets, is_hdf5, subgroup
+from ._hdf5 import AGAIN, broken, datasets, is_hdf5, readable, subgroup
 from ._stored import Groups, Stored
 from ._tensors import tensors
 
@@ -99,7 +99,7 @@ def _hdf5(path: Path, head: bytes) -> Contents:
 
 
 def _pdebench(path: Path, file: Any, groups: list[str]) -> Contents:
-    first = subgroup(path, file, groups[0])
+    first = readable(path, subgroup(path, file, groups[0]))
     grid = datasets(path, subgroup(path, first, "grid"), "grid/") if "grid" in first else ()
     arrays = numbers(path, [("data", Groups(path, file, groups, "data")), *grid])
     return Contents(path, arrays, {"config": first.attrs.get("config")}, hdf5=True)

@@ -135,10 +135,23 @@ def datasets(path: Path, group: Any, inside: str = "") -> Iterator[tuple[str, Gu
             yield f"{inside}{name}", Guarded(path, f"{inside}{name}", held(path, found))
 
 
+VARIABLE_LENGTH = 9
+
+
+def readable(path: Path, holder: Any) -> Any:
+    """The group or variable, if HDF5 (2.0 at least) can read its attributes and live: of values of variable length there
+    are sequences (0) and texts (1), and it does not ask whether a damaged type says something else."""
+    for name in holder.attrs:
+        kind = holder.attrs.get_id(name).get_type().encode()
+        if kind[2] & 0xF == VARIABLE_LENGTH and kind[3] & 0xF > 1:
+            raise broken(path, "HDF5 file", f"the attribute {name!r} has a type that there is not")
+    return holder
+
+
 def keeps_to_itself(path: Path, file: Any) -> None:
     """An error if anything in any group leads out of the file, for readers that follow whatever there is."""
     h5py = require("read", "h5py", "data")
-    groups, seen = [file], set()
+    groups, seen = [readable(path, file)], set()
     while groups:
         group = groups.pop()
         for name in group:
@@ -147,6 +160,7 @@ def keeps_to_itself(path: Path, file: Any) -> None:
             if address in seen:
                 continue
             seen.add(address)
+            readable(path, found)
             if len(seen) > MOST_OBJECTS:
                 raise ValueError(f"read: {str(path)!r} has more than {MOST_OBJECTS} groups and variables. {AGAIN}")
             if isinstance(found, h5py.Group):
