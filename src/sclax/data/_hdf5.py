@@ -139,8 +139,8 @@ VARIABLE_LENGTH = 9
 
 
 def readable(path: Path, holder: Any) -> Any:
-    """The group or variable, if HDF5 (2.0 at least) can read its attributes and live: of values of variable length there
-    are sequences (0) and texts (1), and it does not ask whether a damaged type says something else."""
+    """The group or variable, if HDF5 (2.0 at least) can read its attributes and live: of values of variable length
+    there are sequences (0) and texts (1), and it does not ask whether a damaged type says something else."""
     for name in holder.attrs:
         kind = holder.attrs.get_id(name).get_type().encode()
         if kind[2] & 0xF == VARIABLE_LENGTH and kind[3] & 0xF > 1:
