@@ -22,7 +22,8 @@ TABLE = (
     },
     {
         "_laws": "conditions fields law losses observations",
-        "data": "_cache _files _formats _generators _plot _random_fields _readers _stored _tensors",
+        "data": """_cache _files _formats _generators _hdf5 _matlab _pickles _plot _random_fields _readers _seals
+            _stored _tensors""",
     },
     {"_problem": "courses grids measures operator pointwise problem samples term truth"},
     {
@@ -148,7 +149,8 @@ READ = {
     "Traced": {"_base/functions.py"},
     "GaussianField": {"data/_generators.py"},
     # What the unpickler makes of a file's own objects.
-    "_Pending": {"data/_tensors.py"},
+    "Name": {"data/_pickles.py"},
+    "Pending": {"data/_pickles.py", "data/_tensors.py"},
     "_Storage": {"data/_tensors.py"},
     # A name in a signature stands for one of three kinds of quantity, and for nothing else.
     "Parameter": {"_laws/fields.py"},

@@ -313,6 +313,7 @@ def make_data(
             raise ValueError(
                 f"data: there is no data set `{name}`; there are {checks.listed(known)}." + checks.nearest(name, known)
             )
+        checks.folder("data", out)  # before the minutes of work
         with Progress(console=console, transient=True) as bar:
             task = bar.add_task(f"{name}, {scale}", total=None)
             made = known[name](

@@ -22,6 +22,8 @@ from .typing import Point as Point
 from .typing import Points as Points
 from .typing import Scalar as Scalar
 from .zips import Damaged as Damaged
+from .zips import Entries as Entries
 from .zips import array as array
 from .zips import entries as entries
 from .zips import regular as regular
+from .zips import size_text as size_text

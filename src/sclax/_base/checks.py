@@ -4,6 +4,7 @@ import difflib
 import math
 import operator
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,3 +79,9 @@ def finite_array(owner: str, argument: str, value: Any) -> np.ndarray:
             "Drop these points or fill them in before building the problem."
         )
     return array
+
+
+def folder(owner: str, path: Path) -> None:
+    """The folder is there that `path` is to be written to: to be asked before the work, and never made unasked."""
+    if not path.parent.is_dir():
+        raise ValueError(f"{owner}: there is no folder {str(path.parent)!r} to write {path.name!r} to. Make it first.")

@@ -61,10 +61,10 @@ def regular(owner: str, path: Path) -> None:
 
 
 class Entries:
-    """The entries of an open archive by name."""
+    """The entries of an open archive by name; together they take at most `most` bytes."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile, most: int):
-        self._path, self._archive = path, archive
+        self._path, self._archive, self.most = path, archive, most
         self._known = {entry.filename: entry for entry in archive.infolist()}
         if len(self._known) != len(archive.infolist()):
             raise Damaged("two of its entries have the same name")

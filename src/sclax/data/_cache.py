@@ -125,10 +125,11 @@ def _beside(path: Path) -> Path:
 
 def _store(path: Path, recipe: Recipe, progress: Progress | None) -> None:
     variables = {name: (dims, DTYPE) for name, dims in recipe.dims.items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
     with replaced(path) as temporary:
-        with netcdf(temporary, variables, recipe.all_coords) as file:
-            file.attrs.update(recipe.identity)
-            file.attrs.update(_fill(recipe, file, progress))
+        with netcdf(temporary, variables, recipe.all_coords) as (attrs, sinks):
+            attrs.update(recipe.identity)
+            attrs.update(_fill(recipe, sinks, progress))
         digest = _digest(temporary)
     # Data first: were the process to end here, the old checksum does not fit, and the set is made again.
     with replaced(_beside(path)) as temporary:
@@ -139,6 +140,8 @@ def _cached(path: Path, recipe: Recipe) -> tuple[xr.Dataset | None, str]:
     """The data set at `path` if it is there, whole, and the one that is asked for; else what is wrong with it."""
     if not path.exists():
         return None, ""
+    if not path.is_file():
+        return None, "is a folder, a pipe or a device"
     if not _beside(path).is_file():
         return None, "has no checksum"
     if _beside(path).read_bytes().split()[:1] != [_digest(path).encode()]:

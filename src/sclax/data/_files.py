@@ -9,26 +9,46 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from .._base import checks, replaced, require
-from ._formats import is_hdf5
+from .._base import checks, regular, replaced, require
+from . import _seals
+from ._hdf5 import Guarded, is_hdf5, keeps_to_itself
+from ._stored import Stored
 
 # Samples are copied in pieces of about this many bytes.
 PIECE = 2**25
 
 
+class Sink:
+    """A variable of a new file, filled by slices of samples, and its digests with it."""
+
+    def __init__(self, name: str, variable: Any, digests: Any):
+        self.name, self.variable, self.digests = name, variable, digests
+
+    def __setitem__(self, piece: slice, values: np.ndarray) -> None:
+        values = np.asarray(values, self.variable.dtype)
+        samples, *frames = (np.arange(n) for n in self.digests.shape)
+        self.variable[piece] = values
+        self.digests[piece] = _seals.digests(self.name, values, samples[piece], *frames or [None])
+
+
 @contextlib.contextmanager
 def netcdf(
     path: Path, variables: Mapping[str, tuple[tuple[str, ...], Any]], coords: Mapping[str, Any]
-) -> Iterator[Any]:
-    """A new netCDF file with `coords` filled in and `variables`, given as (dims, dtype), to be filled by slices."""
+) -> Iterator[tuple[Any, dict[str, Sink]]]:
+    """A new netCDF file with `coords` filled in: its attributes, to be set, and `variables`, given as (dims, dtype), to
+    be filled. When the block has ended well, the file is sealed."""
     h5netcdf = require("save", "h5netcdf", "data")
     with h5netcdf.File(path, "w") as file:
         file.dimensions = {name: len(values) for name, values in coords.items()}
         for name, values in coords.items():
             file.create_variable(name, (name,), data=np.asarray(values))
+        sinks = {}
         for name, (dims, dtype) in variables.items():
-            file.create_variable(name, dims, dtype)
-        yield file
+            marked = tuple(d for d in dims if d in ("sample", "t"))
+            digests = file.create_variable(_seals.digests_of(name), marked, "i8")
+            sinks[name] = Sink(name, file.create_variable(name, dims, dtype), digests)
+        yield file.attrs, sinks
+    _seals.seal(path)
 
 
 def _storable(owner: str, attrs: Mapping[Any, Any]) -> dict[str, Any]:
@@ -51,37 +71,66 @@ def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> Path:
     samples = dataset.sizes["sample"]
     step = max(1, PIECE // max(1, dataset["solution"].nbytes // max(1, samples)))
     variables = {name: (order, dataset[name].dtype) for name, order in dims.items()}
-    with replaced(Path(path)) as temporary, netcdf(temporary, variables, coords) as file:
-        file.attrs.update(attrs)
+    checks.folder("save", Path(path))
+    with replaced(Path(path)) as temporary, netcdf(temporary, variables, coords) as (noted, sinks):
+        noted.update(attrs)
         for begin in range(0, samples, step):
             piece = slice(begin, begin + step)
             for name, order in dims.items():
-                file[name][piece] = dataset[name].isel(sample=piece).transpose(*order).values
+                sinks[name][piece] = dataset[name].isel(sample=piece).transpose(*order).values
     return Path(path)
 
 
 def open_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
-    """A data set that `save` wrote. Its arrays are read from the file when they are sliced."""
+    """A data set that `save` wrote. Its arrays are read from the file when they are sliced, and then compared with
+    their checksums. Other netCDF files of the same layout have none."""
     path = Path(path)
     require("open_dataset", "h5netcdf", "data")
-    if not path.is_file():
-        raise ValueError(f"open_dataset: there is no file {str(path)!r}. Check the path.")
-    with open(path, "rb") as file:
-        if not is_hdf5(file):
-            raise ValueError(f"open_dataset: {str(path)!r} is no netCDF 4 file. Files of other formats are for `read`.")
+    regular("open_dataset", path)
+    if not is_hdf5(path):
+        raise ValueError(f"open_dataset: {str(path)!r} is no netCDF 4 file. Files of other formats are for `read`.")
+    file = None
     try:
-        # Without `phony_dims`, a foreign HDF5 file gives a warning instead of the error below.
-        dataset = xr.open_dataset(path, engine="h5netcdf", phony_dims="access")
-    except Exception as error:  # HDF5 reports damage by many kinds of exception
+        file, sealed = _seals.opened(path)
+        dataset = _ours(path, file) if sealed else _foreign(path, file)
+        space_of("open_dataset", dataset, repr(str(path)))
+    except Exception as error:  # h5py, h5netcdf and xarray have many kinds for what is wrong with a file
+        if file:
+            file.close()
+        if isinstance(error, ValueError) and repr(str(path)) in str(error):
+            raise
         raise ValueError(
             f"open_dataset: {str(path)!r} is damaged or no netCDF file ({error}). Save it anew."
         ) from error
-    try:
-        space_of("open_dataset", dataset, repr(str(path)))
-    except ValueError:
-        dataset.close()
-        raise
     return dataset
+
+
+def _ours(path: Path, file: Any) -> xr.Dataset:
+    found = _seals.contents(path, file)
+    space = ("x", "y")[: found["input"].ndim - 1]
+    dims = {"input": ("sample", *space), "solution": ("sample", "t", *space)}
+    coords = {name: found[name].read() for name in ("sample", "t", *space)}
+    dataset = xr.Dataset(
+        {name: (order, found[name].kept()) for name, order in dims.items()}, coords, _seals.attributes(file)
+    )
+    dataset.set_close(file.close)
+    return dataset
+
+
+def _foreign(path: Path, file: Any) -> xr.Dataset:
+    keeps_to_itself(path, file)
+    file.close()
+    # Without `phony_dims`, a foreign HDF5 file gives a warning instead of the error for the layout.
+    dataset = xr.open_dataset(path, engine="h5netcdf", phony_dims="access", cache=False)
+    guarded = {}
+    for name, v in dataset.variables.items():
+        if not v._in_memory:
+            stored = Stored(path, str(name), Guarded(path, str(name), v), finite=False)
+            guarded[name] = xr.Variable(v.dims, stored.kept(), v.attrs, v.encoding)
+    coords = {name: guarded.pop(name) for name in list(guarded) if name in dataset.coords}
+    result = dataset.assign(guarded).assign_coords(coords)
+    result.set_close(dataset.close)
+    return result
 
 
 def space_of(owner: str, dataset: xr.Dataset, what: str) -> tuple[str, ...]:

@@ -1,66 +1,49 @@
 """Files by their first bytes, as named arrays."""
 
-import math
-import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.io
 
-from .._base import checks, require
+from .._base import Damaged, Entries, array, checks, entries, regular, require
+from . import _matlab, _seals
+from ._hdf5 import AGAIN, broken, datasets, is_hdf5, readable, subgroup
 from ._stored import Groups, Stored
 from ._tensors import tensors
 
-HDF5 = b"\x89HDF\r\n\x1a\n"
 KNOWN = "MATLAB (.mat), HDF5 (.h5, .nc), numpy (.npz) and torch (.pt) files"
-AGAIN = "Get the file again."
+# What is compressed in a file of MATLAB 5 may take so many times its size, or so many bytes.
+GROWS, LEAST = 8, 2**28
 
 
 class Contents(NamedTuple):
-    """The arrays of a file by name, and its attributes (of PDEBench: those of the first group)."""
+    """The arrays of a file by name, what its attributes say that is needed, and whether it is HDF5."""
 
     path: Path
     arrays: dict[str, Stored]
     attrs: dict[str, Any]
+    hdf5: bool = False
 
     def found(self) -> str:
         return ", ".join(map(str, self.arrays.values())) or "no arrays"
 
 
-def damaged(path: Path, what: str, error: Exception | str) -> ValueError:
-    return ValueError(f"read: {str(path)!r} is a damaged or truncated {what} ({error}). {AGAIN}")
-
-
 def contents(path: Path) -> Contents:
     """The arrays of a file, whose format its first bytes tell. HDF5 and large tensors stay in the file."""
-    if not path.is_file():
-        raise ValueError(f"read: there is no file {str(path)!r}. Check the path.")
+    regular("read", path)
     with open(path, "rb") as file:
         head = file.read(512)
-        if not head:
-            raise ValueError(f"read: {str(path)!r} is empty. {AGAIN}")
-        if is_hdf5(file):
-            return _hdf5(path, head)
+    if not head:
+        raise ValueError(f"read: {str(path)!r} is empty. {AGAIN}")
+    if is_hdf5(path):
+        return _hdf5(path, head)
     # A MATLAB 5 file has its version and the order of its bytes in bytes 124 to 127.
     if head[124:128] in (b"\x00\x01IM", b"\x01\x00MI"):
-        return _matlab(path)
+        return _matlab5(path)
     if head.startswith(b"PK\x03\x04"):
         return _zip(path)
     raise ValueError(f"read: {str(path)!r} {_told(head)}")
-
-
-def is_hdf5(file: Any) -> bool:
-    """Whether HDF5's signature stands at byte 0, 512, 1024, 2048, … (MATLAB writes 512 bytes of its own before it)."""
-    size = file.seek(0, 2)
-    begin = 0
-    while begin < size:
-        file.seek(begin)
-        if file.read(8) == HDF5:
-            return True
-        begin = max(512, 2 * begin)
-    return False
 
 
 def _told(head: bytes) -> str:
@@ -82,94 +65,71 @@ def _told(head: bytes) -> str:
 
 def numbers(path: Path, arrays: Iterable[tuple[str, Any]]) -> dict[str, Stored]:
     """Those of the arrays that hold numbers."""
-    # HDF5 has datasets without a shape, for MATLAB's empty values.
-    held = ((name, a) for name, a in arrays if a.shape is not None and np.dtype(a.dtype).kind in "biufc")
-    return {name: Stored(path, name, a) for name, a in held}
+    return {name: Stored(path, name, a) for name, a in arrays if np.dtype(a.dtype).kind in "biufc"}
 
 
-def _matlab(path: Path) -> Contents:
+def _matlab5(path: Path) -> Contents:
+    raw = path.read_bytes()
     try:
-        found = scipy.io.loadmat(path)
-    except Exception as error:  # scipy reports damage by many kinds of exception
-        raise damaged(path, "MATLAB 5 file", error) from error
-    arrays = [(name, a) for name, a in found.items() if isinstance(a, np.ndarray)]
-    return Contents(path, numbers(path, arrays), {})
+        found = _matlab.arrays(raw, max(LEAST, GROWS * len(raw)))
+    except ValueError as error:
+        raise broken(path, "MATLAB 5 file", error) from error
+    return Contents(path, numbers(path, found.items()), {})
 
 
 def _hdf5(path: Path, head: bytes) -> Contents:
-    h5py = require("read", "h5py", "data")
+    require("read", "h5py", "data")
     try:
-        file = h5py.File(path, "r")
-        names = list(file)
-        groups = sorted(name for name in names if name.isdecimal())
-        if groups and "data" in file[groups[0]]:
+        file, sealed = _seals.opened(path)
+        if sealed:
+            return Contents(path, _seals.contents(path, file), _seals.attributes(file), hdf5=True)
+        groups = sorted(name for name in file if name.isdecimal())
+        if groups and "data" in subgroup(path, file, groups[0]):
             return _pdebench(path, file, groups)
-        datasets = [(name, file[name]) for name in names if isinstance(file[name], h5py.Dataset)]
-        arrays = numbers(path, datasets)
-        matlab = head.startswith(b"MATLAB 7.3") or any("MATLAB_class" in array.attrs for _, array in datasets)
-        if matlab:
+        found = dict(datasets(path, file))
+        arrays = numbers(path, found.items())
+        if head.startswith(b"MATLAB 7.3") or any("MATLAB_class" in array.dataset.attrs for array in found.values()):
             # MATLAB counts axes from the other end.
             arrays = {name: array.permuted(*reversed(range(array.ndim))) for name, array in arrays.items()}
-        return Contents(path, arrays, dict(file.attrs))
-    except (OSError, KeyError, RuntimeError) as error:
-        raise damaged(path, "HDF5 file", error) from error
+        return Contents(path, arrays, {}, hdf5=True)
+    except Exception as error:  # h5py has many kinds for what HDF5 reports
+        if str(error).startswith("read: "):
+            raise
+        raise broken(path, "HDF5 file", error) from error
 
 
 def _pdebench(path: Path, file: Any, groups: list[str]) -> Contents:
-    first = file[groups[0]]
-    grid = [(f"grid/{name}", first["grid"][name]) for name in first.get("grid", ())]
-    return Contents(path, numbers(path, [("data", Groups(path, file, groups, "data")), *grid]), dict(first.attrs))
+    first = readable(path, subgroup(path, file, groups[0]))
+    grid = datasets(path, subgroup(path, first, "grid"), "grid/") if "grid" in first else ()
+    arrays = numbers(path, [("data", Groups(path, file, groups, "data")), *grid])
+    return Contents(path, arrays, {"config": first.attrs.get("config")}, hdf5=True)
 
 
 def _zip(path: Path) -> Contents:
     try:
-        archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
-        raise damaged(path, "zip archive (.npz or .pt)", error) from error
-    with archive:
-        names = archive.namelist()
-        if sum(name == "data.pkl" or name.endswith("/data.pkl") for name in names) == 1:
-            return _torch(path, archive)
-    if not names or not all(name.endswith(".npy") for name in names):
+        with entries(path) as archive:
+            names = archive.names
+            if sum(name == "data.pkl" or name.endswith("/data.pkl") for name in names) == 1:
+                return Contents(path, _torch(path, archive), {})
+            if names and all(name.endswith(".npy") for name in names):
+                found = ((name.removesuffix(".npy"), array(archive.read(name))) for name in names)
+                return Contents(path, numbers(path, found), {})
+    except Damaged as error:
         raise ValueError(
-            f"read: {str(path)!r} is a zip archive of {checks.listed(names[:5])}, neither .npz nor .pt. "
-            "Unpack it and read the files inside."
-        )
-    try:
-        with np.load(path, allow_pickle=False) as found:
-            return Contents(path, numbers(path, [(name, found[name]) for name in found.files]), {})
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        if "allow_pickle" in str(error):
-            raise ValueError(
-                f"read: {str(path)!r} holds an array of Python objects, which cannot be read without running what "
-                "is in it. Save it anew as an array of numbers."
-            ) from error
-        raise damaged(path, ".npz file", error) from error
-    except Exception as error:  # zlib.error, struct.error: damage inside an entry
-        raise damaged(path, ".npz file", error) from error
+            f"read: {str(path)!r} is damaged, or no archive of numbers (.npz or .pt): {error}. Get the file again, or "
+            "save it anew as arrays of numbers."
+        ) from error
+    raise ValueError(
+        f"read: {str(path)!r} is a zip archive of {checks.listed(names[:5])}, neither .npz nor .pt. "
+        "Unpack it and read the files inside."
+    )
 
 
-def _torch(path: Path, archive: zipfile.ZipFile) -> Contents:
+def _torch(path: Path, archive: Entries) -> dict[str, Stored]:
     try:
-        value = tensors(path, archive)
+        return numbers(path, tensors(path, archive))
     except Exception as error:  # a hostile or damaged pickle may fail in any way
         raise ValueError(
             f"read: {str(path)!r} is a .pt file that is damaged or holds more than arrays: {error}. Nothing in it was "
             "run. If you trust it, save its tensors anew: torch.save({'input': ..., 'output': ...}, path)."
         ) from error
-    return Contents(path, numbers(path, _leaves(path.stem, value)), {})
-
-
-def _leaves(name: str, value: Any, inside: str = "") -> Iterable[tuple[str, Any]]:
-    """The arrays and numbers of a tree; an array that is the whole file takes the file's name."""
-    if isinstance(value, list) and value and all(isinstance(v, int | float) for v in value):
-        value = np.asarray(value)
-    if isinstance(value, np.ndarray):
-        yield name, value
-    elif isinstance(value, bool | int | float | np.number):
-        if math.isfinite(value):
-            yield name, np.asarray(value)
-    elif isinstance(value, dict | list):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, item in items:
-            yield from _leaves(f"{inside}{key}", item, f"{inside}{key}/")

@@ -107,8 +107,9 @@ def draw(dataset: xr.Dataset, samples: int = 3) -> Figure:
 
 def show(dataset: xr.Dataset, path: str | os.PathLike[str] | None = None, samples: int = 3) -> Figure:
     """Draws a data set, and writes the picture to `path` (.png, .pdf or .svg)."""
+    if path is not None:
+        checks.folder("show", Path(path))
     figure = draw(dataset, samples)
     if path is not None:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=180, facecolor="white")
     return figure

@@ -4,7 +4,6 @@ What a file is, its first bytes tell; HDF5 stays on disk until it is sliced. No 
 """
 
 import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ def read(path: PathLike) -> xr.Dataset:
         return read_diffusion_sorption(path)
     found = contents(path)
     names = set(found.arrays)
-    if {"input", "solution"} <= names and not zipfile.is_zipfile(path):
+    if {"input", "solution"} <= names and found.hdf5:
         return open_dataset(path)
     if {"input", "output"} <= names:
         return _burgers(found, None)

@@ -9,6 +9,8 @@ import xarray as xr
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from ._hdf5 import Guarded, fits, held, member, subgroup, told
+
 Key = tuple[int | slice | np.ndarray, ...]
 
 
@@ -16,7 +18,7 @@ class Stored(BackendArray):
     """An array of a file. Its axis i is axis `axes[i]` of `source`; the other axes of `source` are held at `fixed`.
 
     `source` has `shape`, `dtype` and slicing: an HDF5 dataset, a memory map, or a numpy array already read. What is
-    sliced out of it must be finite.
+    sliced out of it must be `finite`, if not said otherwise, and no more than the file can hold.
     """
 
     def __init__(
@@ -26,8 +28,9 @@ class Stored(BackendArray):
         source: Any,
         axes: Sequence[int] | None = None,
         fixed: Mapping[int, int] | None = None,
+        finite: bool = True,
     ):
-        self.path, self.name, self.source = path, name, source
+        self.path, self.name, self.source, self.finite = path, name, source, finite
         self.axes = tuple(range(len(source.shape))) if axes is None else tuple(axes)
         self.fixed = dict(fixed or {})
         self.shape = tuple(int(source.shape[axis]) for axis in self.axes)
@@ -40,14 +43,18 @@ class Stored(BackendArray):
     def ndim(self) -> int:
         return len(self.shape)
 
+    @property
+    def in_memory(self) -> bool:
+        return type(self.source) is np.ndarray
+
     def permuted(self, *order: int) -> "Stored":
         """Axis i of the result is axis `order[i]`."""
-        return Stored(self.path, self.name, self.source, [self.axes[i] for i in order], self.fixed)
+        return Stored(self.path, self.name, self.source, [self.axes[i] for i in order], self.fixed, self.finite)
 
     def at(self, axis: int, index: int) -> "Stored":
         """Without `axis`, which is held at `index`."""
         rest = [stored for i, stored in enumerate(self.axes) if i != axis]
-        return Stored(self.path, self.name, self.source, rest, {**self.fixed, self.axes[axis]: index})
+        return Stored(self.path, self.name, self.source, rest, {**self.fixed, self.axes[axis]: index}, self.finite)
 
     def read(self, *key: int | slice | np.ndarray) -> np.ndarray:
         """The slice, in memory; at most one entry may be an array of increasing indices. Without a key, all of it."""
@@ -61,8 +68,14 @@ class Stored(BackendArray):
                 drop.append(i)
                 entry = slice(entry, entry + 1)
             full[self.axes[i]] = entry
+        if not self.in_memory:
+            lengths = (
+                len(range(*k.indices(n)) if isinstance(k, slice) else k)
+                for n, k in zip(self.source.shape, full, strict=True)
+            )
+            fits(self.path, self.name, tuple(lengths), self.dtype)
         values = np.asarray(self.source[tuple(full)]).transpose(*self.axes, *self.fixed).squeeze(tuple(drop))
-        bad = np.size(values) - np.count_nonzero(np.isfinite(values))
+        bad = np.size(values) - np.count_nonzero(np.isfinite(values)) if self.finite else 0
         if bad:
             raise ValueError(
                 f"read: `{self.name}` of {str(self.path)!r} holds {bad} NaN or infinite values among {values.size} "
@@ -77,32 +90,41 @@ class Stored(BackendArray):
 
     def variable(self, dims: Sequence[str]) -> xr.Variable:
         """As a variable of xarray: read at once if it is in memory anyway, else when it is sliced."""
-        in_memory = type(self.source) is np.ndarray
-        return xr.Variable(dims, self.read() if in_memory else indexing.LazilyIndexedArray(self))
+        return xr.Variable(dims, self.read() if self.in_memory else indexing.LazilyIndexedArray(self))
+
+    def kept(self) -> Any:
+        """As data of xarray's own kind: read when sliced, kept when all of it was asked for, copied when written to."""
+        kept: Any = indexing.MemoryCachedArray(indexing.LazilyIndexedArray(self))
+        return indexing.CopyOnWriteArray(kept)
 
 
 class Groups:
-    """The datasets `member` of many HDF5 groups as one array, whose first axis counts the groups."""
+    """The datasets `name` of many HDF5 groups as one array, whose first axis counts the groups."""
 
-    def __init__(self, path: Path, file: Any, names: Sequence[str], member: str):
-        self.path, self.file, self.names, self.member = path, file, list(names), member
-        first = file[self.names[0]][member]
-        self.shape, self.dtype = (len(self.names), *first.shape), first.dtype
+    def __init__(self, path: Path, file: Any, groups: Sequence[str], name: str):
+        self.path, self.file, self.groups, self.name = path, file, list(groups), name
+        first = held(path, member(path, subgroup(path, file, self.groups[0]), name))
+        self.shape, self.dtype = (len(self.groups), *first.shape), first.dtype
 
     def __getitem__(self, key: Key) -> np.ndarray:
-        chosen = np.arange(len(self.names))[key[0]]
         parts = []
-        for i in chosen:
-            group = self.file[self.names[i]]
-            if self.member not in group or group[self.member].shape != self.shape[1:]:
-                found = group[self.member].shape if self.member in group else "nothing"
-                raise ValueError(
-                    f"read: group {self.names[i]!r} of {str(self.path)!r} holds {found} as `{self.member}`, but the "
-                    f"first group {self.shape[1:]}. Get the file again, or leave this sample out."
-                )
-            parts.append(group[self.member][key[1:]])
+        for i in np.arange(len(self.groups))[key[0]]:
+            with told(self.path, f"{self.groups[i]}/{self.name}"):
+                parts.append(self._part(self.groups[i])[key[1:]])
         empty = np.empty((0, *(len(np.arange(n)[k]) for n, k in zip(self.shape[1:], key[1:], strict=True))), self.dtype)
         return np.stack(parts) if parts else empty
+
+    def _part(self, group: str) -> Guarded:
+        inside = subgroup(self.path, self.file, group)
+        found = None
+        if self.name in inside:
+            found = Guarded(self.path, f"{group}/{self.name}", held(self.path, member(self.path, inside, self.name)))
+        if found is None or found.shape != self.shape[1:]:
+            raise ValueError(
+                f"read: group {group!r} of {str(self.path)!r} holds {found.shape if found else 'nothing'} as "
+                f"`{self.name}`, but the first group {self.shape[1:]}. Get the file again, or leave this sample out."
+            )
+        return found
 
 
 class FirstFrame:
