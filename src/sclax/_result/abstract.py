@@ -6,7 +6,6 @@ import abc
 import dataclasses
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import equinox as eqx
@@ -15,7 +14,7 @@ import lazy_loader
 import numpy as np
 
 from .. import nn
-from .._base import Model, precision, write_archive
+from .._base import Model, checks, precision, write_archive
 from .._methods import AbstractMethod
 from .._problem import AbstractProblem
 from . import evaluate
@@ -76,7 +75,7 @@ class AbstractSolution(abc.ABC):
 
     @abc.abstractmethod
     def draw(self, directory: str | os.PathLike[str]) -> list[str]:
-        """Writes every figure of the solution to a directory; their names."""
+        """Writes every figure of the solution to a directory, which may be new; their names."""
 
     @abc.abstractmethod
     def details(self, errors: xr.DataArray | None) -> dict[str, Any]:
@@ -190,6 +189,7 @@ class AbstractSolution(abc.ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes weights, multipliers and history to one file, atomically and without code; read it with `load`."""
+        path = checks.folder("save", "path", path)
         arrays: dict[str, np.ndarray] = {}
         try:
             description = nn.describe(self.model, arrays)
@@ -214,4 +214,4 @@ class AbstractSolution(abc.ABC):
             "unpriced": list(self.unpriced),
             "tempered": {name: tempered._asdict() for name, tempered in self.tempered.items()},
         }
-        write_archive(Path(path), about, arrays)
+        write_archive(path, about, arrays)

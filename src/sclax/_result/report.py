@@ -101,8 +101,8 @@ def check(
     `unpriced` are the constraints whose multiplier is a fixed weight or sits at its cap, and prices nothing; `remarks`
     by constraint are added to the verdicts. `unfinished` says how a run ended that had not converged.
     """
-    points, problem = checks.count("check", "points", points), problem.bare()
-    key = jr.key(np.uint32(seed) ^ np.uint32(0x5C1A))  # not a key that training used
+    points, problem = checks.points("check", "points", points), problem.bare()
+    key = jr.key(np.uint32(checks.seed("check", seed)) ^ np.uint32(0x5C1A))  # not a key that training used
     samples = [
         _examine(problem, model, evaluate.whole(problem, t), points, jr.fold_in(key, i))
         for i, t in enumerate(problem.terms)

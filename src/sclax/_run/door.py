@@ -27,6 +27,8 @@ from .stage import Stage
 from .train import Store, Trained, train
 
 MANY_WEIGHTS = 1_000_000
+MANY_SEEDS = 1000
+SIDE_BY_SIDE = ": all are in memory side by side; solve the others in another run, with another `seed`"
 
 # Made once: every optax object compiles anew.
 _FIRST_ORDER = PrimalDual(
@@ -152,8 +154,8 @@ def solve(
         steps=None if steps is None else checks.count("solve", "steps", steps),
         seconds=None if seconds is None else checks.positive("solve", "seconds", seconds),
     )
-    seeds = None if seeds is None else checks.count("solve", "seeds", seeds)
-    seed = checks.count("solve", "seed", seed, at_least=0)
+    seeds = None if seeds is None else checks.count("solve", "seeds", seeds, at_most=MANY_SEEDS, why=SIDE_BY_SIDE)
+    seed = checks.seed("solve", seed, seeds or 1)
     source, weights = source_of(problem, model)
     method = default_method(problem, weights) if method is None else method
     with precision.double(method.primal.double):

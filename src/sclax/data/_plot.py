@@ -1,7 +1,6 @@
 """Pictures of data sets, drawn with matplotlib."""
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -109,6 +108,5 @@ def show(dataset: xr.Dataset, path: str | os.PathLike[str] | None = None, sample
     """Draws a data set, and writes the picture to `path` (.png, .pdf or .svg)."""
     figure = draw(dataset, samples)
     if path is not None:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=180, facecolor="white")
+        figure.savefig(checks.folder("show", "path", path), dpi=180, facecolor="white")
     return figure

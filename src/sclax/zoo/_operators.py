@@ -148,9 +148,10 @@ def burgers_operator(
     """
     chosen = _scale("burgers_operator", BURGERS_SCALES, scale)
     made = _made(data.burgers, scale, seed=seed)
+    known = {} if physics is None else {"nu": 0.01}
     extra = {} if physics is None else {"pde": average(burgers_law) <= physics}
     about = recipe("burgers_operator", scale=scale, constrained=constrained, physics=physics, seed=seed)
-    return _problem(made, chosen, constrained, about, extra, parameters={"nu": 0.01}, periodic=("x",))
+    return _problem(made, chosen, constrained, about, extra, parameters=known, periodic=("x",))
 
 
 def diffusion_sorption_operator(scale: str = "small", constrained: bool = True, seed: int = 0) -> OperatorProblem:
