@@ -52,12 +52,19 @@ class Solution(AbstractSolution):
         for name in names:
             if name not in coordinates:
                 raise ValueError(f"{owner}: coordinate `{name}` is missing; the solution takes {checks.listed(names)}.")
+        given = {n: self._numbers(owner, n, coordinates[n]) for n in names}
         try:
-            arrays = jnp.broadcast_arrays(*(jnp.asarray(coordinates[n], jnp.result_type(float)) for n in names))
+            arrays = jnp.broadcast_arrays(*given.values())
         except ValueError:
-            shapes = {n: np.shape(coordinates[n]) for n in names}
+            shapes = {n: array.shape for n, array in given.items()}
             raise ValueError(f"{owner}: the coordinates do not broadcast, their shapes are {shapes}.") from None
         return jnp.stack([a.ravel() for a in arrays], axis=-1), arrays[0].shape
+
+    def _numbers(self, owner: str, name: str, value: Any) -> Array:
+        try:
+            return jnp.asarray(value, jnp.result_type(float))
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"{owner}: `{name}` must be a number or an array of them, got {value!r:.60}.") from None
 
     def _tell_outside(self, owner: str, coordinates: Mapping[str, Any]) -> None:
         """Says once that values outside the domain, or outside the range of a family, are extrapolated."""
@@ -68,8 +75,8 @@ class Solution(AbstractSolution):
             if outside.size:
                 self.told.append(name)
                 warnings.warn(
-                    f"{owner}: `{name}` = {outside[0]} is outside {list(domain.ends(name))}, where nothing was trained: "
-                    "values there are extrapolated. This is said once for each solution.",
+                    f"{owner}: `{name}` = {outside[0]} is outside {list(domain.ends(name))}, where nothing was "
+                    "trained: values there are extrapolated. This is said once for each solution.",
                     stacklevel=3,
                 )
                 return

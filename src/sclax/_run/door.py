@@ -150,12 +150,7 @@ def solve(
         raise ValueError(f"solve: `problem` must be a Problem, got {problem!r:.80}.")
     if method is not None and not isinstance(method, AbstractMethod):
         raise ValueError(f"solve: `method` must be PrimalDual(...) or Penalty(...), got {method!r:.80}.")
-    clock = Clock(
-        steps=None if steps is None else checks.count("solve", "steps", steps),
-        seconds=None if seconds is None else checks.positive("solve", "seconds", seconds),
-    )
-    seeds = None if seeds is None else checks.count("solve", "seeds", seeds, at_most=MANY_SEEDS, why=SIDE_BY_SIDE)
-    seed = checks.seed("solve", seed, seeds or 1)
+    clock, seed, seeds = asked_for(steps, seconds, seed, seeds)
     source, weights = source_of(problem, model)
     method = default_method(problem, weights) if method is None else method
     with precision.double(method.primal.double):
@@ -170,6 +165,16 @@ def solve(
         store = Store(task, None if checkpoint is None else _checkpoint(checkpoint, task, posed, seed, seeds))
         steer = controller or (lambda task: default_controller(task, posed.held_out))
         return conduct(task, posed, steer, store, clock, reporter, seed)
+
+
+def asked_for(steps: int | None, seconds: float | None, seed: int, seeds: int | None) -> tuple[Clock, int, int | None]:
+    """When `solve` has to stop, and its seeds, where they make sense."""
+    clock = Clock(
+        steps=None if steps is None else checks.count("solve", "steps", steps),
+        seconds=None if seconds is None else checks.positive("solve", "seconds", seconds),
+    )
+    seeds = None if seeds is None else checks.count("solve", "seeds", seeds, at_most=MANY_SEEDS, why=SIDE_BY_SIDE)
+    return clock, checks.seed("solve", seed, seeds or 1), seeds
 
 
 def conduct(

@@ -70,6 +70,7 @@ class MetropolisHastings(AbstractSampler):
         self.chains = checks.points("MetropolisHastings", "chains", chains)
         self.steps = checks.count("MetropolisHastings", "steps", steps)
         self.keep = checks.points("MetropolisHastings", "keep", keep)
+        checks.points("MetropolisHastings", "chains × steps", self.chains * self.steps)
         self.scale, self.restart = _frozen(scale), bool(restart)
         if keep % chains or keep > chains * steps:
             raise ValueError(

@@ -170,6 +170,7 @@ def navier_stokes_operator(
 ) -> OperatorProblem:
     """The solution operator of the vorticity equation from data; see `burgers_operator`. As in the paper's code, the
     input is the vorticity at t = 1, the first of the frames."""
+    nu = checks.positive("navier_stokes_operator", "nu", nu)
     chosen = _scale("navier_stokes_operator", _vorticity_scales(nu), scale)
     made = _made(data.navier_stokes, scale, viscosity=nu, seed=seed)
     made = made.assign(input=made["solution"].isel(t=0, drop=True))
