@@ -12,7 +12,7 @@ ROOT = Path(scl.__file__).parent
 
 # One row may import from the rows above it only, and of another package only what the package itself offers.
 TABLE = (
-    {"_version": "", "_base": "caches checks digests extras files modules precision signatures typing"},
+    {"_version": "", "_base": "caches checks digests extras files modules precision signatures typing words"},
     {"_places": "box place points reading slices sobol"},
     {
         "samplers": "_base _baselines _chains _points",

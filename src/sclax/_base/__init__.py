@@ -19,3 +19,5 @@ from .typing import Model as Model
 from .typing import Point as Point
 from .typing import Points as Points
 from .typing import Scalar as Scalar
+from .words import call as call
+from .words import words as words
