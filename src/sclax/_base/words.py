@@ -18,6 +18,8 @@ def words(thing: Any) -> str:
     """The call that makes `thing`, without the arguments that are left at their defaults."""
     if isinstance(thing, optax.GradientTransformation):
         return _optimiser(thing.update)
+    if isinstance(thing, tuple) and thing and all(isinstance(part, tuple) for part in thing):
+        return words(dict(thing))  # which was frozen
     if isinstance(thing, Mapping):
         return "{" + ", ".join(f"{key!r}: {words(value)}" for key, value in thing.items()) + "}"
     if eqx.is_array(thing) or isinstance(thing, np.ndarray):
@@ -26,12 +28,7 @@ def words(thing: Any) -> str:
         return call(thing)
     if inspect.isfunction(thing):
         return _closure(thing) if thing.__closure__ else thing.__name__
-    return _number(thing) if isinstance(thing, float) else repr(thing)
-
-
-def _number(value: float) -> str:
-    """Exact, and short where that is the same."""
-    return short if float(short := f"{value:g}") == value else repr(float(value))
+    return repr(float(thing)) if isinstance(thing, float) else repr(thing)
 
 
 def call(module: Any) -> str:
@@ -82,7 +79,7 @@ def _rate(update: Callable[..., Any]) -> str:
     if "step_size_fn" in held:
         schedule = _held(held["step_size_fn"]).get("learning_rate", held["step_size_fn"])
         return words(schedule)
-    return _number(-held["step_size"]) if isinstance(held.get("step_size"), float) else ""
+    return words(-held["step_size"]) if isinstance(held.get("step_size"), float) else ""
 
 
 def _closure(function: Callable[..., Any]) -> str:
