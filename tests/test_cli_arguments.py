@@ -9,6 +9,7 @@ def campaign(monkeypatch, tmp_path):
     monkeypatch.setattr("sclax._base.keep_compiled", lambda: None)  # which would configure the tests' own JAX
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(_fault_words, "TRAINED", 10**6)  # a step would take as long as all the others
+    monkeypatch.setattr(_fault_words, "BUILT", 25)
     return _fault_words.campaign
 
 

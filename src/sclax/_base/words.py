@@ -18,12 +18,12 @@ def words(thing: Any) -> str:
     """The call that makes `thing`, without the arguments that are left at their defaults."""
     if isinstance(thing, optax.GradientTransformation):
         return _optimiser(thing.update)
+    if eqx.is_array(thing) or isinstance(thing, np.ndarray):
+        return words(thing.item()) if thing.size == 1 else f"<{thing.size} numbers>"
     if isinstance(thing, tuple) and thing and all(isinstance(part, tuple) for part in thing):
         return words(dict(thing))  # which was frozen
     if isinstance(thing, Mapping):
         return "{" + ", ".join(f"{key!r}: {words(value)}" for key, value in thing.items()) + "}"
-    if eqx.is_array(thing) or isinstance(thing, np.ndarray):
-        return words(thing.item()) if thing.size == 1 else f"<{thing.size} numbers>"
     if dataclasses.is_dataclass(thing) and type(thing).__repr__ is eqx.Module.__repr__:
         return call(thing)
     if inspect.isfunction(thing):
