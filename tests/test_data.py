@@ -477,6 +477,7 @@ def test_where_the_cache_is(tmp_path, monkeypatch):
 
 def test_save_and_open(tmp_path):
     dataset = data.navier_stokes("tiny", samples=2, cache=False)
+    (tmp_path / "new").mkdir()  # which `save` does not make
     assert data.save(dataset, tmp_path / "new" / "set.nc") == tmp_path / "new" / "set.nc"
     opened = data.open_dataset(tmp_path / "new" / "set.nc")
     assert not opened["solution"].variable._in_memory

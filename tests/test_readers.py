@@ -420,6 +420,7 @@ def test_values_that_are_not_finite(write):
 
 def test_what_is_read_can_be_saved_and_read_again(tmp_path):
     first = data.read(write_v73(tmp_path / "ns", VORTICITY))
+    (tmp_path / "folder").mkdir()
     second = data.read(data.save(first, tmp_path / "folder" / "ns.nc"))
     xr.testing.assert_identical(first.load(), second.load())
     assert list((tmp_path / "folder").iterdir()) == [tmp_path / "folder" / "ns.nc"]

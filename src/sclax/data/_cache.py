@@ -99,8 +99,8 @@ def _made(path: Path, recipe: Recipe, progress: Progress | None) -> xr.Dataset:
             return dataset
         if reason:
             warnings.warn(f"{recipe.name}: the cached {str(path)!r} {reason}: it is made again.", stacklevel=4)
-        _check_size(recipe, shutil.disk_usage(path.parent).free, f"but {str(path.parent)!r} has room for")
         try:
+            _check_size(recipe, shutil.disk_usage(path.parent).free, f"but {str(path.parent)!r} has room for")
             for rest in remains(path) if held else ():
                 rest.unlink(missing_ok=True)
             _store(path, recipe, progress)
