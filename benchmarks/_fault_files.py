@@ -340,4 +340,5 @@ def campaign(count: int, seed: int, directory: Path) -> dict:
     finally:
         reader.close()
         (directory / "failures.txt").write_text("\n".join(failures) + "\n")
-    return {"files": count, "seed": seed, "formats": counts, "failures": failures}
+    total = {name: sum(found[name] for found in counts.values()) for name in OUTCOMES}
+    return {**total, "formats": counts, "lost": failures}

@@ -126,6 +126,7 @@ def train(name, method, seed, keep):
         return {"seconds": solution.seconds, **point(solution, errors), "relative_l2_worst": float(errors.max())}
 
     solution, curve = _runner.in_stages(problem, None, how, limits, measure, seed=seed)
+    Path(keep).parent.mkdir(exist_ok=True)
     solution.save(keep)
     errors = solution.error_map(progress=False, **full)
     residuals = solution.residual_map(progress=False)["rms"].values.tolist()

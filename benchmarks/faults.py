@@ -1,4 +1,4 @@
-"""What may go wrong around a run, tried on purpose:  python -m benchmarks.faults [--minutes 60] [--only NAME] [--seed 0]
+"""What may go wrong around a run, tried on purpose:  python -m benchmarks.faults [--minutes 60] [--only PART]
 
 - `runs`: SIGKILL and SIGINT at random moments of solving, of a loop over seeds and of making data;
 - `disks`: a full disk, a removed and a read-only directory, two processes on one checkpoint;
@@ -44,8 +44,7 @@ def disks(share, seed, directory):
 def files(share, seed, directory):
     from . import _fault_files
 
-    found = _fault_files.campaign(max(20, round(share * FULL["files"])), seed, directory)
-    return found
+    return _fault_files.campaign(max(20, round(share * FULL["files"])), seed, directory)
 
 
 def nan(share, seed, directory):
@@ -55,8 +54,7 @@ def nan(share, seed, directory):
 def words(share, seed, directory):
     from . import _fault_words
 
-    found = _fault_words.campaign(max(20, round(share * FULL["words"])), seed)
-    return found
+    return _fault_words.campaign(max(20, round(share * FULL["words"])), seed)
 
 
 def memory(share, seed, directory):

@@ -156,7 +156,7 @@ BAD = {
     ),
     "points outside": (
         lambda: problem(scl.average(RESIDUAL, points=[[0.5, 0.5], [0.5, 3.0]])),
-        ["average", "`points` row 1", "t = 3.0", "[0.0, 2.0]"],
+        ["average", "`t` is 3.0 at index 1", "[0.0, 2.0]", "1 of the 2 points are outside", "widen the domain"],
     ),
     "points with a wrong width": (
         lambda: problem(scl.average(RESIDUAL, points=np.zeros((4, 3)))),

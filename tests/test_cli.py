@@ -187,7 +187,17 @@ def test_a_family_is_a_range(sclax, quick, tmp_path):
         (("solve", "convection", "--set", "beta=1:3", "--method", "pinn", "--at", "beta=fast"), "beta=1,10,20,30"),
         (("solve", "convection", "--set", "beta=1:3", "--method", "pinn", "--at", "beta=1,9"), "[1.0, 3.0]"),
         (("solve", "convection", "--set", "beta=1:3", "--at", "beta=1,2"), "--method pinn"),
-        (("solve", "convection", "--set", "beta=nan"), "finite"),
+        (("solve", "convection", "--set", "beta=nan"), "--set: `beta` must be finite, got nan"),
+        (("solve", "convection", "--set", f"beta={'9' * 400}"), "--set: `beta` must be finite"),
+        (("solve", "convection", "--set", "beta=1", "--set", "beta=2"), "gives `beta` twice"),
+        (("solve", "convection", "--set", "beta=1:2:3"), "NAME=LOW:HIGH"),
+        (("solve", "convection", "--set", "tolerance=1", "--method", "paper"), "`tolerance` is not for a row"),
+        (("solve", "helmholtz", "--set", "a1=1e200"), "`a1` must be at most 1e+15"),
+        (("solve", "convection", "--seed", "9223372036854775808"), "`seed` must be at most 4294967295"),
+        (("solve", "convection", "--seeds", "1000000000"), "`seeds` must be at most 1000"),
+        (("solve", "convection", "--seconds", "1e400"), "`seconds` must be finite"),
+        (("solve", "convection", "--out", "a/b/run"), "the folder 'a/b' is missing"),
+        (("solve", "convection", "--out", "x" * 300), "`--out` cannot be a path"),
     ],
 )
 def test_bad_words_are_refused(sclax, tmp_path, words, fragment):
@@ -232,6 +242,10 @@ def test_data_are_made_and_shown(sclax, tmp_path, monkeypatch):
     [
         (("data", "make", "burger", "--out", "b.nc"), "Did you mean `burgers`"),
         (("data", "make", "burgers", "--scale", "huge", "--out", "b.nc"), "`scale`"),
+        (("data", "make", "burgers", "--samples", "1000000000", "--out", "b.nc"), "fewer"),
+        (("data", "make", "burgers", "--seed", "-1", "--out", "b.nc"), "`seed` must be at least 0"),
+        (("data", "make", "burgers", "--out", "a/b.nc"), "the folder 'a' is missing"),
+        (("data", "make", "burgers", "--out", "."), "a directory"),
         (("data", "show", "nowhere.nc"), "nowhere.nc"),
     ],
 )

@@ -639,7 +639,7 @@ def test_a_broken_seal_is_not_taken_for_none(tmp_path, damage):
 
 def test_folders_are_not_made(tmp_path):
     for call in (data.save, data.show):
-        with pytest.raises(ValueError, match="there is no folder '.*a/b' to write 'c.png' to"):
+        with pytest.raises(ValueError, match="the folder '.*a/b' is missing"):
             call(dataset(1), tmp_path / "a" / "b" / "c.png")
     assert not list(tmp_path.iterdir())
 
@@ -651,5 +651,5 @@ def test_the_command_makes_no_folders_and_asks_before_it_works(tmp_path, monkeyp
     for words in (("make", "burgers", "--out", "a/b/c.nc"), ("show", "set.nc", "--out", "a/b/c.png")):
         result = CliRunner().invoke(app, ["data", *words])
         assert result.exit_code != 0
-        assert "there is no folder 'a/b'" in " ".join(result.stderr.split())
+        assert "the folder 'a/b' is missing" in " ".join(result.stderr.split())
     assert [path.name for path in tmp_path.iterdir()] == ["set.nc"]

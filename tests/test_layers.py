@@ -12,7 +12,10 @@ ROOT = Path(scl.__file__).parent
 
 # One row may import from the rows above it only, and of another package only what the package itself offers.
 TABLE = (
-    {"_version": "", "_base": "caches checks digests extras files functions modules precision signatures typing zips"},
+    {
+        "_version": "",
+        "_base": """caches checks digests extras files functions modules precision signatures typing words zips""",
+    },
     {"_places": "box place points reading slices sobol"},
     {
         "samplers": "_base _baselines _chains _points",

@@ -3,7 +3,9 @@
 Whatever imports JAX is imported where it is used, so that `sclax --help` and `sclax list` answer at once.
 """
 
+import contextlib
 import json
+import os
 import shlex
 import sys
 from enum import StrEnum
@@ -54,46 +56,58 @@ def _plain_number(text: str) -> float:
     return int(text) if text.strip().isdecimal() else float(text)
 
 
+def _pairs(option: str, pairs: list[str], between: str, form: str) -> dict[str, list[float]]:
+    """NAME=NUMBER…, with `between` the numbers, each name once."""
+    from ._base import checks
+
+    found: dict[str, list[float]] = {}
+    for pair in pairs:
+        name, _, text = pair.partition("=")
+        name = name.strip()
+        try:
+            values = [_plain_number(part) for part in text.split(between)]
+        except ValueError:
+            raise ValueError(f"{option} {pair!r:.60}: write {form}.") from None
+        if name in found:
+            raise ValueError(f"{option} gives `{name}` twice: leave one of them out.")
+        for value in values:
+            checks.number(option, name, value)
+        found[name] = values
+    return found
+
+
 def _settings(pairs: list[str]) -> dict[str, Any]:
     """`beta=50` as a number, `beta=1:30` as a range."""
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        try:
-            values = [_plain_number(part) for part in text.split(":")]
-        except ValueError:
-            values = []
-        if not equals or len(values) not in (1, 2):
-            raise ValueError(f"--set {pair!r}: write NAME=NUMBER or NAME=LOW:HIGH, for example beta=50 or beta=1:30.")
-        found[name.strip()] = values[0] if len(values) == 1 else tuple(values)
-    return found
+    form = "NAME=NUMBER or NAME=LOW:HIGH, for example beta=50 or beta=1:30"
+    found = _pairs("--set", pairs, ":", form)
+    for name, values in found.items():
+        if len(values) > 2:
+            raise ValueError(f"--set {name} has {len(values)} numbers: write {form}.")
+    return {name: values[0] if len(values) == 1 else tuple(values) for name, values in found.items()}
 
 
 def _values(pairs: list[str]) -> dict[str, tuple[float, ...]] | None:
     """`beta=1,10,20,30` as values of a parameter."""
-    found: dict[str, tuple[float, ...]] = {}
-    for pair in pairs:
-        name, _, text = pair.partition("=")
-        try:
-            found[name.strip()] = tuple(float(part) for part in text.split(","))
-        except ValueError:
-            raise ValueError(f"--at {pair!r}: write NAME=NUMBER,NUMBER,…, for example beta=1,10,20,30.") from None
-    return found or None
+    found = _pairs("--at", pairs, ",", "NAME=NUMBER,NUMBER,…, for example beta=1,10,20,30")
+    return {name: tuple(map(float, values)) for name, values in found.items()} or None
 
 
 @app.command("list")
 def list_problems() -> None:
     """Lists the problems that `sclax solve` knows."""
-    from rich.table import Table
+    from rich.markup import escape
 
     from . import zoo
 
-    table = Table(box=None, pad_edge=False)
-    table.add_column("problem", style="bold")
-    table.add_column("equation")
-    for name, entry in {**zoo.ENTRIES, **zoo.OPERATORS}.items():
-        table.add_row(name, entry.equation)
-    _console().print(table)
+    console, known = _console(), {**zoo.ENTRIES, **zoo.OPERATORS}
+    # A line each for other programs to read; on a screen, equations break where they fit in no line.
+    width = console.width if console.is_terminal or "COLUMNS" in os.environ else sys.maxsize
+    column = max(map(len, known)) + 2
+    beside = all(column + len(entry.equation) <= width for entry in known.values())
+    for name, entry in known.items():
+        text = f"{name:<{column}}" if beside else f"{name}\n    "
+        equation = "\n    ".join(entry.lines(width - 4))
+        console.print(f"[bold]{text}[/bold]{escape(equation)}", highlight=False, soft_wrap=True)
 
 
 @app.command("solve")
@@ -124,8 +138,9 @@ def solve_problem(
     from . import zoo
     from ._base import checks, keep_compiled, replaced
     from ._result import versions
-    from ._run import solve
+    from ._run import asked_for, solve
 
+    made: list[Path] = []
     try:
         arguments = _settings(sets or [])
         entry = zoo.entry(name)
@@ -142,11 +157,12 @@ def solve_problem(
         values = _values(at or [])
         if values and method is not Method.pinn:
             raise ValueError(f"--at gives the grid of --method pinn; --method {method.value} ranges over the family.")
+        asked_for(steps, seconds, seed, seeds)  # before an operator makes its data, which may take minutes
+        _check_out(out, resume)
         keep_compiled()
         row = zoo.ROWS[method.value](entry, **({"at": values} if values else {}), **arguments)
-        if resume and out is None:
-            raise ValueError("--resume needs --out DIR, the directory of the run to go on with.")
-        directory = _directory(out, name, arguments, method, seed, resume)
+        directory = out or _new_directory(name, arguments, method, seed)
+        made = _make(directory)
         console = _console(stderr=as_json)
         console.print(f"[bold]{name}[/bold]  {escape(entry.equation)}", highlight=False)
         found = solve(
@@ -161,6 +177,9 @@ def solve_problem(
             checkpoint=directory / "checkpoint",
         )
     except (ValueError, TypeError, ImportError, OSError) as error:
+        for folder in made:  # which are empty where a run was refused
+            with contextlib.suppress(OSError):
+                folder.rmdir()
         raise _fail(str(error)) from None
     solutions = found if isinstance(found, list) else [found]
     solutions[0].save(directory / "solution.scl")
@@ -221,16 +240,22 @@ def _command(
     return shlex.join([*words, "--out", str(directory), "--resume"])
 
 
-def _directory(out: Path | None, name: str, arguments: dict[str, Any], method: Method, seed: int, resume: bool) -> Path:
-    """The run's directory: as asked for, or a new one that names the run."""
-    if out is not None:
-        if out.is_file():
-            raise ValueError(f"--out {str(out)!r} is a file: give a directory.")
-        if not resume and out.exists() and any(out.iterdir()):
-            raise ValueError(
-                f"--out {str(out)!r} is not empty: give a new directory, or --resume to go on with its run."
-            )
-        return out
+def _check_out(out: Path | None, resume: bool) -> None:
+    from ._base import checks
+
+    if out is None:
+        if resume:
+            raise ValueError("--resume needs --out DIR, the directory of the run to go on with.")
+        return
+    checks.folder("solve", "--out", out)
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out {str(out)!r} is a file: give a directory.")
+    if not resume and out.exists() and any(out.iterdir()):
+        raise ValueError(f"--out {str(out)!r} is not empty: give a new directory, or --resume to go on with its run.")
+
+
+def _new_directory(name: str, arguments: dict[str, Any], method: Method, seed: int) -> Path:
+    """A directory that does not exist yet, in runs/, whose name tells the run."""
     numbers = lambda value: value if isinstance(value, tuple) else (value,)
     text = lambda value: value if isinstance(value, str) else ":".join(f"{x:g}" for x in numbers(value))
     parts = [name, *(f"{k}={text(v)}" for k, v in arguments.items()), method.value]
@@ -240,6 +265,13 @@ def _directory(out: Path | None, name: str, arguments: dict[str, Any], method: M
         n += 1
         directory = Path("runs") / f"{stem}-{n}"
     return directory
+
+
+def _make(directory: Path) -> list[Path]:
+    """Makes the run's directory; gives those that were not there, the innermost first."""
+    made = [path for path in (directory, *directory.parents) if not path.exists()]
+    directory.mkdir(parents=True, exist_ok=True)
+    return made
 
 
 def _save_history(path: Path, solution: "AbstractSolution") -> None:
@@ -313,7 +345,9 @@ def make_data(
             raise ValueError(
                 f"data: there is no data set `{name}`; there are {checks.listed(known)}." + checks.nearest(name, known)
             )
-        checks.folder("data", out)  # before the minutes of work
+        checks.folder("data make", "--out", out)
+        if out.is_dir():
+            raise ValueError(f"data make: `--out` is {str(out)!r}, a directory: give the file to write.")
         with Progress(console=console, transient=True) as bar:
             task = bar.add_task(f"{name}, {scale}", total=None)
             made = known[name](

@@ -21,6 +21,8 @@ from .typing import Model as Model
 from .typing import Point as Point
 from .typing import Points as Points
 from .typing import Scalar as Scalar
+from .words import call as call
+from .words import words as words
 from .zips import Damaged as Damaged
 from .zips import Entries as Entries
 from .zips import array as array

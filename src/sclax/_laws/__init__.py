@@ -9,6 +9,7 @@ from .conditions import Periodic as Periodic
 from .conditions import Robin as Robin
 from .conditions import as_condition as as_condition
 from .conditions import field_residual as field_residual
+from .fields import Asked as Asked
 from .fields import Constant as Constant
 from .fields import Coordinate as Coordinate
 from .fields import Derivative as Derivative
@@ -19,6 +20,7 @@ from .fields import components as components
 from .fields import named as named
 from .fields import outputs as outputs
 from .law import AbstractCondition as AbstractCondition
+from .law import AbstractNamed as AbstractNamed
 from .law import AbstractResidual as AbstractResidual
 from .law import AbstractSampled as AbstractSampled
 from .law import Law as Law

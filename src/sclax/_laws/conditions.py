@@ -24,14 +24,14 @@ from .fields import (
     nonlocal_function,
     outputs,
 )
-from .law import AbstractCondition, AbstractResidual, Law, OnSamples, unknown_index
+from .law import AbstractCondition, AbstractNamed, Law, OnSamples, unknown_index
 
 Value = NamedFunction | Constant
 
 # --- equations ---------------------------------------------------------------------------------------------------
 
 
-class FunctionResidual(AbstractResidual):
+class FunctionResidual(AbstractNamed):
     function: NamedFunction | Constant | FieldFunction
     owner: str = eqx.field(static=True)
 
@@ -98,7 +98,7 @@ class Operator(AbstractCondition):
         return Law(residual, locate(name, self.on, domain, "boundary"), name, function.order)
 
 
-class InequalityResidual(AbstractResidual):
+class InequalityResidual(AbstractNamed):
     inner: FunctionResidual
 
     def __call__(self, model, parameters, place, w):
@@ -131,7 +131,7 @@ class Inequality(AbstractCondition):
 # --- boundary and initial conditions ------------------------------------------------------------------------------
 
 
-class ValueResidual(AbstractResidual):
+class ValueResidual(AbstractNamed):
     """A derivative of an unknown minus a prescribed value."""
 
     derivative: Derivative = eqx.field(static=True)
@@ -195,7 +195,7 @@ class Dirichlet(AbstractCondition):
         return Law(residual, locate("Dirichlet", self.on, domain, "boundary"), name, 0)
 
 
-class NormalResidual(AbstractResidual):
+class NormalResidual(AbstractNamed):
     """a u + b ∂u/∂n − value, with one forward pass along the outward normal."""
 
     a: Value
@@ -257,13 +257,17 @@ class Jet(eqx.Module):
     which: tuple[int, ...] = eqx.field(static=True)
     unknowns: int = eqx.field(static=True)
 
+    @property
+    def quantities(self) -> tuple[Derivative, ...]:
+        return tuple(Derivative(k, ()) for k in self.which)
+
     def __call__(self, model, parameters, z: Point) -> tuple[Float[Array, ""], ...]:
         indices = [(self.coordinate,) * k for k in range(self.order + 1)]
         table = derivatives(lambda z: outputs(model, z, self.unknowns), z, indices)
         return tuple(table[index][k] for index in indices for k in self.which)
 
 
-class PeriodicResidual(AbstractResidual):
+class PeriodicResidual(AbstractNamed):
     function: Jet | NamedFunction | Constant
     coordinate: int = eqx.field(static=True)
     shift: float = eqx.field(static=True)
@@ -336,7 +340,7 @@ class Periodic(AbstractCondition):
 # --- structure -------------------------------------------------------------------------------------------
 
 
-class InvarianceResidual(AbstractResidual):
+class InvarianceResidual(AbstractNamed):
     maps: tuple[tuple[int, Value], ...]
     domain: Box
     unknowns: int = eqx.field(static=True)

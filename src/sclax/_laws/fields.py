@@ -34,6 +34,7 @@ class Derivative(NamedTuple):
 
 
 Quantity = Coordinate | Parameter | Derivative
+Asked = tuple[Quantity, ...] | None  # the quantities that something names; None where nobody can see
 
 
 class Vocabulary(eqx.Module):
@@ -68,6 +69,16 @@ class Vocabulary(eqx.Module):
             if suffix.startswith(name):
                 found += [(i, *rest) for rest in self._suffixes(suffix[len(name) :])]
         return found
+
+    def spelt(self, quantity: Quantity) -> str:
+        """The name that `resolve` reads as the quantity."""
+        match quantity:
+            case Coordinate(number):
+                return self.coordinates[number]
+            case Parameter(name):
+                return name
+            case Derivative(unknown, along):
+                return "_".join([self.unknowns[unknown], *["".join(self.coordinates[i] for i in along)] * bool(along)])
 
     def resolve(self, name: str, owner: str) -> Quantity:
         """The quantity that `name` stands for, or an error that lists what is on offer."""
@@ -301,6 +312,10 @@ class FieldFunction(eqx.Module):
     vocabulary: Vocabulary
     # Nobody can see which derivatives the function takes: it counts as a first-order operator.
     order: int = eqx.field(static=True, default=1)
+
+    @property
+    def quantities(self) -> None:
+        return None
 
     def __call__(self, model: Model, parameters: Mapping[str, Scalar], z: Point) -> Any:
         return self.function(model, self.vocabulary, parameters, z)

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from .._base import Model, Scalar, checks
 from .._places import AbstractPlace, Box, Discretised, Pinned
-from .fields import Vocabulary
+from .fields import Asked, Vocabulary
 from .losses import AbstractLoss
 
 Parameters = Mapping[str, Scalar]
@@ -27,6 +27,21 @@ class AbstractResidual(eqx.Module):
         self, model: Model, parameters: Parameters, place: AbstractPlace, w: Float[Array, " k"]
     ) -> Float[Array, " c"]:
         """The residual at chart coordinates `w` of `place`."""
+
+    @property
+    def asked(self) -> Asked:
+        """The quantities that the residual names; None where nobody can see them."""
+        return None
+
+
+class AbstractNamed(AbstractResidual):
+    """A residual that names all that it asks for, in the functions that it is made of."""
+
+    @property
+    def asked(self) -> Asked:
+        parts = jax.tree.leaves(self, is_leaf=lambda part: hasattr(part, "quantities"))
+        found = [part.quantities for part in parts if hasattr(part, "quantities")]
+        return None if None in found else tuple(quantity for quantities in found for quantity in quantities)
 
 
 class Law(eqx.Module):
@@ -122,6 +137,10 @@ class SliceResidual(AbstractResidual):
     grid: Float[Array, "m k"]
     names: tuple[str, ...] = eqx.field(static=True)
     over: tuple[str, ...] = eqx.field(static=True)
+
+    @property
+    def asked(self) -> Asked:
+        return self.residual.asked
 
     def __call__(self, model, parameters, place, w):
         pinned = Pinned(self.inner, w, self.names, self.over)

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from .._base import checks
 from .._places import Box, PointSet, columns
-from .fields import Vocabulary, outputs
+from .fields import Asked, Coordinate, Vocabulary, outputs
 from .law import AbstractResidual, AbstractSampled, Law, OnSamples, unknown_index
 from .losses import AbstractLoss, MeanSquare
 
@@ -24,6 +24,10 @@ class ObservationResidual(AbstractResidual):
     divisors: Float[Array, "samples m c"]
     which: tuple[int, ...] = eqx.field(static=True)
     unknowns: int = eqx.field(static=True)
+
+    @property
+    def asked(self) -> Asked:
+        return tuple(Coordinate(i) for i in range(self.points.shape[-1]))  # data vary along all of them
 
     def __call__(self, model, parameters, place, w):
         sample = w[0].astype(int)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, PyTree
 
-from .._base import checks
+from .._base import checks, words
 from .._problem import ByConstraint
 
 Rate = float | Callable[[Any], Any]
@@ -140,6 +140,9 @@ class OptaxDual(AbstractDual):
     """Any optax transformation, fed with the ascent direction: what `dual=optax.adam(1e-4)` means."""
 
     optimiser: optax.GradientTransformation
+
+    def __repr__(self) -> str:
+        return words(self.optimiser)
 
     def init(self, multipliers):
         return self.optimiser.init(multipliers)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import PyTree
 
-from .._base import Model
+from .._base import Model, words
 from .primal import AbstractPrimal, PlainStart, PrimalInfo
 
 
@@ -20,6 +20,9 @@ class FirstOrder(AbstractPrimal):
     chunk: ClassVar[int] = 100
     double: ClassVar[bool] = False
     watched: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        return words(self.optimiser)
 
     @property
     def start(self) -> PlainStart:

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from .._base import Key, Losses, Model, Scalar
+from .._base import Key, Losses, Model, Scalar, call
 from .._problem import AbstractProblem, ByConstraint, Evaluation
 from ..samplers import SamplerState
 from .march import Reach, begin, placed
@@ -73,6 +73,9 @@ class AbstractMethod(eqx.Module):
 
     primal: eqx.AbstractVar[AbstractPrimal]
     constrained: ClassVar[bool]
+
+    def __repr__(self) -> str:
+        return call(self)
 
     @abc.abstractmethod
     def prepare(self, problem: Any) -> Any:

@@ -8,6 +8,7 @@ from .points import SampleSet as SampleSet
 from .reading import Where as Where
 from .reading import columns as columns
 from .reading import embed_all as embed_all
+from .reading import inside as inside
 from .reading import locate as locate
 from .slices import Discretised as Discretised
 from .slices import Pinned as Pinned

@@ -13,6 +13,8 @@ from .._base import Key, Point, changed, checks
 from .place import TIME, AbstractPlace
 from .sobol import sobol
 
+ROUNDING = 1e-6  # of a side: what single precision does to its ends
+
 
 class Box(AbstractPlace):
     """A product of named intervals:  D = [a₁, b₁] × … × [a_d, b_d].
@@ -119,6 +121,11 @@ class Box(AbstractPlace):
         """Whether `w` lies in the closed box."""
         return jnp.all((w >= jnp.asarray(self.lower)) & (w <= jnp.asarray(self.upper)))
 
+    def outside(self, points: np.ndarray) -> np.ndarray:
+        """Which coordinates of some points, one a row, lie outside by more than rounding does to the ends."""
+        slack = ROUNDING * self.lengths
+        return (points < np.asarray(self.lower) - slack) | (points > np.asarray(self.upper) + slack)
+
     def from_unit(self, unit: Float[Array, "*n k"]) -> Float[Array, "*n k"]:
         """Maps [0, 1]^d onto the box."""
         return jnp.asarray(self.lower) + unit * jnp.asarray(self.lengths, dtype=unit.dtype)
@@ -168,7 +175,7 @@ class Box(AbstractPlace):
             ends = (self.lower[self.names.index(name)], self.upper[self.names.index(name)])
             value = checks.number("Box.face", name, value)
             end = min(ends, key=lambda end: abs(value - end))
-            if abs(value - end) > 1e-6 * (ends[1] - ends[0]):
+            if abs(value - end) > ROUNDING * (ends[1] - ends[0]):
                 raise ValueError(f"Box.face: `{name}` must be an end of its interval {ends}, got {value}.")
             values[name] = end
         return Face(self, tuple(values.items()))

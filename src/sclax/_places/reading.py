@@ -56,7 +56,23 @@ def columns(owner: str, points: Mapping[str, Any], domain: Box) -> Float[Array, 
         raise ValueError(f"{owner}: the coordinate arrays must have one shape, got {shapes}.") from None
     if rows.size == 0:
         raise ValueError(f"{owner}: the points are empty.")
-    return jnp.asarray(np.atleast_2d(rows))
+    return jnp.asarray(inside(owner, np.atleast_2d(rows), domain))
+
+
+def inside(owner: str, rows: np.ndarray, domain: Box) -> np.ndarray:
+    """The points as they are, where all of them lie in the closed box, but for what rounding does to its ends."""
+    outside = domain.outside(rows)
+    if not outside.any():
+        return rows
+    *index, column = (int(i) for i in np.argwhere(outside)[0])
+    where = index[0] if len(index) == 1 else tuple(index)
+    name, many, total = domain.names[column], int(outside.any(axis=-1).sum()), rows[..., 0].size
+    low, high = domain.ends(name)
+    what = "range" if name in domain.parameters else "domain"
+    raise ValueError(
+        f"{owner}: `{name}` is {rows[(*index, column)]} at index {where}, outside [{low}, {high}]; {many} of the "
+        f"{total} points are outside. Drop them, or widen the {what}."
+    )
 
 
 def embed_all(place: AbstractPlace, w: Float[Array, "n k"]) -> Points:

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from .._base import checks
 from .._laws import (
     AbstractLoss,
-    AbstractResidual,
+    AbstractNamed,
     Constant,
     Coordinate,
     Derivative,
@@ -26,7 +26,7 @@ from .._places import Box, SampleSet
 from .samples import Samples, spread
 
 
-class DataResidual(AbstractResidual):
+class DataResidual(AbstractNamed):
     """u(a_j) − u_j on the grid, divided so that the sum of its squares is the sample's loss (the loss squared, for
     relative ones)."""
 
@@ -43,7 +43,7 @@ class DataResidual(AbstractResidual):
         return ((found - self.samples.outputs[j]) / self.divisors[j]).ravel()
 
 
-class EquationResidual(AbstractResidual):
+class EquationResidual(AbstractNamed):
     """An equation on the operator's output: its residual at the points of the grid, divided so that the sum of squares
     is the mean over them. Derivatives are spectral along periodic coordinates, differences of order 4 along others."""
 

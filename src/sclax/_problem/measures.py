@@ -5,7 +5,7 @@ Measures add and scale to form an objective; `measure <= tolerance` is a constra
 
 import abc
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -24,7 +24,7 @@ from .._laws import (
     discretised,
     sliced,
 )
-from .._places import Box, PointSet, columns
+from .._places import Box, PointSet, columns, inside
 from ..samplers import AbstractSampler, Batches, Fixed, Grid, ImportanceWeights
 from .term import Term, plain_term
 
@@ -70,6 +70,11 @@ class AbstractMeasure(eqx.Module):
     def __le__(self, tolerance: Any) -> "Constraint":
         return Constraint(Sum(((1.0, self),)), _tolerance(tolerance))
 
+    def __ge__(self, bound: Any) -> NoReturn:
+        _not_a_tolerance(bound)
+
+    __lt__ = __gt__ = __ge__
+
 
 def _factor(value: Any) -> float:
     factor = checks.number("objective", "factor", value)
@@ -85,6 +90,13 @@ def _tolerance(value: Any) -> np.ndarray:
             f"constraint: a tolerance must not be negative, got {np.min(tolerance)}: losses are never below zero."
         )
     return tolerance
+
+
+def _not_a_tolerance(bound: Any) -> NoReturn:
+    raise ValueError(
+        f"constraint: a measure is compared by `measure <= tolerance` and in no other way, got {bound!r:.60}. For a "
+        "lower bound of a quantity q write Inequality(lambda u: bound - q), which holds where it is at most zero."
+    )
 
 
 class Sum(eqx.Module):
@@ -112,6 +124,11 @@ class Sum(eqx.Module):
 
     def __le__(self, tolerance: Any) -> "Constraint":
         return Constraint(self, _tolerance(tolerance))
+
+    def __ge__(self, bound: Any) -> NoReturn:
+        _not_a_tolerance(bound)
+
+    __lt__ = __gt__ = __ge__
 
 
 class Constraint(eqx.Module):
@@ -240,7 +257,7 @@ def _rows(points: Any, domain: Box) -> Float[Array, "n d"]:
             f"average: `points` must have one row a point and a column for each of {checks.listed(domain.names)}, "
             f"got shape {array.shape}."
         )
-    return jnp.asarray(array)
+    return jnp.asarray(inside("average", array, domain))
 
 
 def _chart_points(law: Law, points: Any, domain: Box) -> AbstractSampler:
@@ -255,14 +272,7 @@ def _chart_points(law: Law, points: Any, domain: Box) -> AbstractSampler:
         )
     if array.shape[1] == domain.dimension != chart.dimension:
         array = array[:, [domain.names.index(name) for name in chart.names]]
-    outside = (array < np.asarray(chart.lower)) | (array > np.asarray(chart.upper))
-    if outside.any():
-        row, column = (int(i) for i in np.argwhere(outside)[0])
-        raise ValueError(
-            f"average: `points` row {row} has {chart.names[column]} = {array[row, column]}, outside "
-            f"[{chart.lower[column]}, {chart.upper[column]}]."
-        )
-    return Fixed(jnp.asarray(array))
+    return Fixed(jnp.asarray(inside("average", array, chart)))
 
 
 def average(
@@ -287,7 +297,7 @@ def average(
         `average(Initial(lambda x: jnp.sin(x)), n=256)`; `average(transport, n=4000, at={"beta": [1, 10, 20, 30]})`
     """
     if n is not None:
-        n = checks.count("average", "n", n)
+        n = checks.points("average", "n", n)
     if sampler is not None:
         if points is not None or not isinstance(sampler, AbstractSampler):
             raise ValueError(f"average: `sampler` must be one such as Sobol(), with no `points`, got {sampler!r}.")
@@ -319,7 +329,7 @@ def worst_case(
         `worst_case(lambda u_t, u_x, beta: u_t + beta * u_x) <= 1e-3`
     """
     if n is not None:
-        n = checks.count("worst_case", "n", n)
+        n = checks.points("worst_case", "n", n)
     if sampler is not None and not isinstance(sampler, AbstractSampler):
         raise ValueError(f"worst_case: `sampler` must be a sampler such as MetropolisHastings(), got {sampler!r}.")
     alpha = checks.number("worst_case", "alpha", alpha)
@@ -327,7 +337,7 @@ def worst_case(
         raise ValueError(f"worst_case: `alpha` must be in [0, 1), got {alpha}.")
     if over is not None:
         over = (over,) if isinstance(over, str) else tuple(over)
-    grid = checks.count("worst_case", "grid", grid)
+    grid = checks.points("worst_case", "grid", grid)
     return WorstCase(as_condition("worst_case", residual), n, sampler, alpha, over, grid)
 
 

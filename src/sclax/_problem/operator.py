@@ -19,7 +19,16 @@ from .._places import Box
 from .courses import Course, course
 from .grids import SampleLaws
 from .measures import AbstractMeasure, Constraint, Sum
-from .problem import AbstractProblem, ByConstraint, Recipe, named_sums, stripped, tolerance_for, uniquely_named
+from .problem import (
+    AbstractProblem,
+    ByConstraint,
+    Recipe,
+    check_used,
+    named_sums,
+    stripped,
+    tolerance_for,
+    uniquely_named,
+)
 from .samples import Layout, Samples, arrays_of, check_ring, split, spread
 from .term import Term
 
@@ -137,6 +146,7 @@ class OperatorProblem(AbstractProblem):
             for scale, measure in weighted.parts
         ]
         self.terms = uniquely_named(terms)
+        check_used("OperatorProblem", fixed, self.vocabulary, self.terms)
         self.tolerances = {
             name: tolerance_for(name, constraint, [t for t in terms if t.owner == name])
             for name, constraint in (constraints or {}).items()

@@ -16,7 +16,16 @@ from .._places import TIME, Box
 from ..samplers import Fixed, Uniform
 from .courses import Course, course
 from .measures import AbstractMeasure, Constraint, Sum
-from .problem import AbstractProblem, ByConstraint, Recipe, named_sums, stripped, tolerance_for, uniquely_named
+from .problem import (
+    AbstractProblem,
+    ByConstraint,
+    Recipe,
+    check_used,
+    named_sums,
+    stripped,
+    tolerance_for,
+    uniquely_named,
+)
 from .term import Term
 from .truth import as_reference
 
@@ -90,6 +99,8 @@ class Problem(AbstractProblem):
         }
         self.course = course(self.tolerances)
         self.reference = as_reference("Problem", reference)
+        compared = () if self.reference is None else self.reference.asked(vocabulary)
+        check_used("Problem", parameters or (), vocabulary, self.terms, compared)
         for term in self.terms:
             if term.sampler is not None:
                 jax.eval_shape(lambda t=term: t.chosen.init(t.law.place, jax.random.key(0)))
@@ -128,7 +139,7 @@ class Problem(AbstractProblem):
         !!! example
             `zoo.convection(beta=(1, 30)).discretised({"beta": [1, 10, 20, 30]})`
         """
-        n = checks.count("discretised", "n", n)
+        n = checks.points("discretised", "n", n)
         if set(at) != set(self.domain.parameters):
             raise ValueError(
                 f"discretised: `at` must give values for {checks.listed(self.domain.parameters)}, "
@@ -161,5 +172,6 @@ def _split_parameters(parameters: dict[str, Any]) -> tuple[dict[str, Scalar], di
         if isinstance(value, tuple | list) or np.ndim(value) == 1:
             ranges[name] = checks.interval("Problem.parameters", name, value)
         else:
-            fixed[name] = jnp.asarray(checks.number("Problem.parameters", name, value))
+            found = checks.number("Problem.parameters", name, value, " or an interval (low, high)")
+            fixed[name] = jnp.asarray(found)
     return fixed, ranges

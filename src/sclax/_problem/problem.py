@@ -2,7 +2,7 @@
 
 import abc
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import equinox as eqx
@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from .._base import Density, Losses, Model, Points, Scalar, changed, digest
-from .._laws import Vocabulary
+from .._base import Density, Losses, Model, Points, Scalar, changed, checks, digest
+from .._laws import Asked, Vocabulary
 from .._places import Box
 from ..samplers import AbstractSampler, Grid, PersistentChains, Uniform
 from .courses import Course
@@ -209,6 +209,21 @@ def named_sums(objective: Any, constraints: dict[str, Any]) -> dict[str | None, 
             )
         sums[str(name)] = constraint.sum
     return sums
+
+
+def check_used(
+    owner: str, parameters: Iterable[str], vocabulary: Vocabulary, terms: Iterable[Term], reference: Asked = ()
+) -> None:
+    """A parameter that no law and no reference names is a slip: the solution would not depend on it."""
+    asked = [reference, *(term.law.residual.asked for term in terms)]
+    names = {vocabulary.spelt(quantity) for quantities in asked for quantity in quantities or ()}
+    for name in () if None in asked else parameters:  # None: a residual of the user's own, which may ask for anything
+        if name not in names:
+            raise ValueError(
+                f"{owner}: nothing asks for the parameter `{name}`; laws and reference name "
+                f"{checks.listed(sorted(names))}.{checks.nearest(name, names)} Make it an argument of a law, or "
+                "remove it."
+            )
 
 
 def uniquely_named(terms: list[Term]) -> tuple[Term, ...]:

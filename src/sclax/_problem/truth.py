@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._base import Points
-from .._laws import Vocabulary, named
+from .._laws import Asked, Constant, Coordinate, NamedFunction, Vocabulary, named
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,6 +35,10 @@ class AbstractReference(abc.ABC):
 
     def values(self, name: str, wanted: np.ndarray | None) -> np.ndarray | None:
         """The values of a family's parameter that a grid has, the nearest to those that are wanted; None for any."""
+        return None
+
+    def asked(self, vocabulary: Vocabulary) -> Asked:
+        """The quantities that the reference depends on; None where nobody can see."""
         return None
 
 
@@ -72,6 +76,9 @@ class OnGrid(AbstractReference):
         known = np.atleast_1d(self._data.coords[name])
         return known if wanted is None else known[np.abs(known[:, None] - wanted).argmin(axis=0)]
 
+    def asked(self, vocabulary):
+        return tuple(Coordinate(i) for i, name in enumerate(vocabulary.coordinates) if name in self._data.coords)
+
 
 class Formula(AbstractReference):
     """A function by argument name."""
@@ -85,6 +92,9 @@ class Formula(AbstractReference):
     def formula(self):
         return self._function
 
+    def asked(self, vocabulary):
+        return _bound(self._function, vocabulary).quantities
+
 
 def as_reference(owner: str, reference: Any) -> AbstractReference | None:
     """What users give as a reference, read; None stays None."""
@@ -97,11 +107,15 @@ def as_reference(owner: str, reference: Any) -> AbstractReference | None:
     raise ValueError(f"{owner}: `reference` must be a function or an xarray Dataset, got {type(reference).__name__}.")
 
 
+def _bound(function: Callable[..., Any], vocabulary: Vocabulary) -> NamedFunction | Constant:
+    return named(function, Vocabulary(vocabulary.coordinates, (), vocabulary.parameters), "reference")
+
+
 def formula_at(
     function: Callable[..., Any], vocabulary: Vocabulary, parameters: Mapping[str, Any], points: Points
 ) -> Float[Array, "n m"]:
     """A formula at many points, one column for each unknown."""
-    bound = named(function, Vocabulary(vocabulary.coordinates, (), vocabulary.parameters), "reference")
+    bound = _bound(function, vocabulary)
 
     def at(z):
         found = bound(lambda z: z, parameters, z)

@@ -6,7 +6,6 @@ import abc
 import dataclasses
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import equinox as eqx
@@ -15,7 +14,7 @@ import lazy_loader
 import numpy as np
 
 from .. import nn
-from .._base import Model, precision, write_archive
+from .._base import Model, checks, precision, write_archive
 from .._methods import AbstractMethod
 from .._problem import AbstractProblem
 from . import evaluate
@@ -78,7 +77,7 @@ class AbstractSolution(abc.ABC):
 
     @abc.abstractmethod
     def draw(self, directory: str | os.PathLike[str]) -> list[str]:
-        """Writes every figure of the solution to a directory; their names."""
+        """Writes every figure of the solution to a directory, which may be new; their names."""
 
     @abc.abstractmethod
     def details(self, errors: xr.DataArray | None) -> dict[str, Any]:
@@ -195,6 +194,7 @@ class AbstractSolution(abc.ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes weights, multipliers and history to one file, atomically and without code; read it with `load`."""
+        path = checks.folder("save", "path", path)
         arrays: dict[str, np.ndarray] = {}
         try:
             description = nn.describe(self.model, arrays)
@@ -220,7 +220,7 @@ class AbstractSolution(abc.ABC):
             "tempered": {name: tempered._asdict() for name, tempered in self.tempered.items()},
             "failures": {name: list(point) for name, point in self.failures.items()},
         }
-        write_archive(Path(path), {**about, **self._stored(arrays)}, arrays)
+        write_archive(path, {**about, **self._stored(arrays)}, arrays)
 
     def _stored(self, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         """What the file of this kind of solution has besides; its arrays go into `arrays`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
@@ -94,7 +93,7 @@ class OperatorSolution(AbstractSolution):
         """
         name, axis = list(self.layout.axes.items())[i]
         own = len(axis)
-        wanted = own if wanted is None else checks.count("solution", name, wanted)
+        wanted = own if wanted is None else checks.points("solution", name, wanted)
         if wanted == own:
             return own, slice(None)
         if name in self.layout.periodic:
@@ -210,7 +209,8 @@ class OperatorSolution(AbstractSolution):
         return figures().multipliers(self.problem, self.history, prices, errors, path=path)
 
     def draw(self, directory: str | os.PathLike[str]) -> list[str]:
-        folder = Path(directory)
+        folder = checks.folder("draw", "directory", directory)
+        folder.mkdir(exist_ok=True)
         self.plot(folder / "solution.png")
         self.plot_history(folder / "history.png")
         self.plot_multipliers(folder / "multipliers.png")

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -49,8 +48,7 @@ def subplots(columns: int, rows: int = 1, width: float = 3.1, height: float = 2.
 
 def finish(figure: Figure, path: Path_) -> Figure:
     if path is not None:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=180, facecolor="white")
+        figure.savefig(checks.folder("plot", "path", path), dpi=180, facecolor="white")
     return figure
 
 

@@ -103,8 +103,8 @@ def check(
     by constraint are added to the verdicts. `unfinished` says how a run ended that had not converged. `failures` are
     points at which laws were not finite in training; they are looked at too.
     """
-    points, problem = checks.count("check", "points", points), problem.bare()
-    key = jr.key(np.uint32(seed) ^ np.uint32(0x5C1A))  # not a key that training used
+    points, problem = checks.points("check", "points", points), problem.bare()
+    key = jr.key(np.uint32(checks.seed("check", seed)) ^ np.uint32(0x5C1A))  # not a key that training used
     samples = [
         _examine(problem, model, evaluate.whole(problem, t), points, jr.fold_in(key, i), (failures or {}).get(t.name))
         for i, t in enumerate(problem.terms)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
+import warnings
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -35,6 +36,7 @@ class Solution(AbstractSolution):
     """
 
     problem: Problem
+    told: list[str] = dataclasses.field(default_factory=list, init=False)  # what was warned of already
 
     # --- values ---
 
@@ -50,12 +52,34 @@ class Solution(AbstractSolution):
         for name in names:
             if name not in coordinates:
                 raise ValueError(f"{owner}: coordinate `{name}` is missing; the solution takes {checks.listed(names)}.")
+        given = {n: self._numbers(owner, n, coordinates[n]) for n in names}
         try:
-            arrays = jnp.broadcast_arrays(*(jnp.asarray(coordinates[n], jnp.result_type(float)) for n in names))
+            arrays = jnp.broadcast_arrays(*given.values())
         except ValueError:
-            shapes = {n: np.shape(coordinates[n]) for n in names}
+            shapes = {n: array.shape for n, array in given.items()}
             raise ValueError(f"{owner}: the coordinates do not broadcast, their shapes are {shapes}.") from None
         return jnp.stack([a.ravel() for a in arrays], axis=-1), arrays[0].shape
+
+    def _numbers(self, owner: str, name: str, value: Any) -> Array:
+        try:
+            return jnp.asarray(value, jnp.result_type(float))
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"{owner}: `{name}` must be a number or an array of them, got {value!r:.60}.") from None
+
+    def _tell_outside(self, owner: str, coordinates: Mapping[str, Any]) -> None:
+        """Says once that values outside the domain, or outside the range of a family, are extrapolated."""
+        domain = self.problem.domain
+        for name in () if self.told else (name for name in domain.names if name in coordinates):
+            given = np.asarray(coordinates[name], float)
+            outside = given[domain.select([name]).outside(given[..., None])[..., 0]]
+            if outside.size:
+                self.told.append(name)
+                warnings.warn(
+                    f"{owner}: `{name}` = {outside[0]} is outside {list(domain.ends(name))}, where nothing was "
+                    "trained: values there are extrapolated. This is said once for each solution.",
+                    stacklevel=3,
+                )
+                return
 
     def _values(self, coordinates: Mapping[str, Any]) -> dict[str, np.ndarray]:
         with precision.of(self.model):
@@ -63,9 +87,13 @@ class Solution(AbstractSolution):
             found = np.asarray(evaluate.values(self.problem, self.model, points)).T.reshape(-1, *shape)
         return dict(zip(self.problem.unknowns, found, strict=True))
 
-    def __call__(self, **coordinates: Any) -> Array | dict[str, Array]:
+    def __call__(self, *nameless: Any, **coordinates: Any) -> Array | dict[str, Array]:
         """The solution at named coordinates, which broadcast; a dict by name for several unknowns."""
+        if nameless:
+            named = ", ".join(f"{name}=0.5" for name in self.problem.domain.names)
+            raise TypeError(f"solution: name the coordinates, as in solution({named}); got {nameless[0]!r:.60} alone.")
         found = {name: jnp.asarray(array) for name, array in self._values(coordinates).items()}
+        self._tell_outside("solution", coordinates)
         return found[self.problem.unknowns[0]] if len(found) == 1 else found
 
     def grid(self, **coordinates: Any) -> xr.Dataset:
@@ -83,13 +111,15 @@ class Solution(AbstractSolution):
                     + checks.nearest(name, domain.names)
                 )
             axes[name] = self._axis("grid", name, value)
+        checks.points("grid", " × ".join(axes), math.prod(map(len, axes.values())))
+        self._tell_outside("grid", axes)
         mesh = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
         return xr.Dataset({name: (tuple(axes), a) for name, a in self._values(mesh).items()}, coords=axes)
 
     def _axis(self, owner: str, name: str, value: Any) -> np.ndarray:
         """The values of a coordinate: given ones, or a number of equally spaced ones."""
         if isinstance(value, int | np.integer) and not isinstance(value, bool):
-            return np.linspace(*self.problem.domain.ends(name), checks.count(owner, name, value))
+            return np.linspace(*self.problem.domain.ends(name), checks.points(owner, name, value))
         return np.atleast_1d(checks.finite_array(owner, name, value))
 
     def residual(self, name: str, **coordinates: Any) -> Array | tuple[Array, ...]:
@@ -114,6 +144,7 @@ class Solution(AbstractSolution):
             points, shape = self._points("residual", {**coordinates, **fixed})
             w = points[:, jnp.asarray([self.problem.domain.names.index(n) for n in chart], dtype=int)]
             rows = np.asarray(eqx.filter_jit(law.rows)(self.model, self.problem.bare().parameters, w)).T
+        self._tell_outside("residual", coordinates)
         parts = [jnp.asarray(row.reshape(shape)) for row in rows]
         return parts[0] if len(parts) == 1 else tuple(parts)
 
@@ -155,6 +186,7 @@ class Solution(AbstractSolution):
             `solution.error_map(beta=1000).max()`
         """
         axes = self._family_axes("error_map", parameters)
+        self._tell_outside("error_map", axes)
         with precision.of(self.model):
             return evaluate.error_map(self.problem, self.model, reference, axes, progress)
 
@@ -167,6 +199,7 @@ class Solution(AbstractSolution):
             `solution.residual_map(beta=1000)["rms"].plot()`
         """
         axes = self._family_axes("residual_map", parameters)
+        self._tell_outside("residual_map", axes)
         with precision.of(self.model):
             return evaluate.residual_map(self.problem, self.model, law, axes, progress)
 
@@ -186,7 +219,9 @@ class Solution(AbstractSolution):
         Coordinates beyond two, and parameters of a family, are held at the values given here (default: the middle).
         """
         with precision.of(self.model):
-            return figures().solution(self.problem, self.model, path=path, at=coordinates)
+            figure = figures().solution(self.problem, self.model, path=path, at=coordinates)
+        self._tell_outside("plot", coordinates)
+        return figure
 
     def plot_family(self, path: str | os.PathLike[str] | None = None, progress: bool = True, **parameters: Any) -> Any:
         """A figure of error (where there is a reference) and residual over the parameters of a family, one or two of
@@ -203,7 +238,8 @@ class Solution(AbstractSolution):
         return figures().marginals(self.problem, self.history, path=path)
 
     def draw(self, directory: str | os.PathLike[str]) -> list[str]:
-        folder = Path(directory)
+        folder = checks.folder("draw", "directory", directory)
+        folder.mkdir(exist_ok=True)
         self.plot(folder / "solution.png")
         self.plot_history(folder / "history.png")
         self.plot_samples(folder / "samples.png")

@@ -5,6 +5,7 @@ from .controller import Clock as Clock
 from .controller import Go as Go
 from .controller import Restart as Restart
 from .controller import Stop as Stop
+from .door import asked_for as asked_for
 from .door import solve as solve
 from .run import Run as Run
 from .run import Task as Task

@@ -28,6 +28,8 @@ from .stage import Stage
 from .train import Store, Trained, train
 
 MANY_WEIGHTS = 1_000_000
+MANY_SEEDS = 1000
+SIDE_BY_SIDE = ": all are in memory side by side; solve the others in another run, with another `seed`"
 
 # Made once: every optax object compiles anew.
 _FIRST_ORDER = PrimalDual(
@@ -149,12 +151,7 @@ def solve(
         raise ValueError(f"solve: `problem` must be a Problem, got {problem!r:.80}.")
     if method is not None and not isinstance(method, AbstractMethod):
         raise ValueError(f"solve: `method` must be PrimalDual(...) or Penalty(...), got {method!r:.80}.")
-    clock = Clock(
-        steps=None if steps is None else checks.count("solve", "steps", steps),
-        seconds=None if seconds is None else checks.positive("solve", "seconds", seconds),
-    )
-    seeds = None if seeds is None else checks.count("solve", "seeds", seeds)
-    seed = checks.count("solve", "seed", seed, at_least=0)
+    clock, seed, seeds = asked_for(steps, seconds, seed, seeds)
     problem = refreshed(problem)  # a global that a law computes with may have changed since it was stated
     source, weights = source_of(problem, model)
     method = default_method(problem, weights) if method is None else method
@@ -171,6 +168,16 @@ def solve(
         kept = None if checkpoint is None else _checkpoint(checkpoint, task, posed, seed, seeds)
         with contextlib.nullcontext() if kept is None else contextlib.closing(kept):
             return conduct(task, posed, steer, Store(task, kept), clock, reporter, seed)
+
+
+def asked_for(steps: int | None, seconds: float | None, seed: int, seeds: int | None) -> tuple[Clock, int, int | None]:
+    """When `solve` has to stop, and its seeds, where they make sense."""
+    clock = Clock(
+        steps=None if steps is None else checks.count("solve", "steps", steps),
+        seconds=None if seconds is None else checks.positive("solve", "seconds", seconds),
+    )
+    seeds = None if seeds is None else checks.count("solve", "seeds", seeds, at_most=MANY_SEEDS, why=SIDE_BY_SIDE)
+    return clock, checks.seed("solve", seed, seeds or 1), seeds
 
 
 def conduct(

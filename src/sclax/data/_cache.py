@@ -3,6 +3,8 @@
 import hashlib
 import importlib.metadata
 import json
+import math
+import shutil
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,6 +21,7 @@ Progress = Callable[[int, int], None]
 # To be raised when a change makes other numbers of the same arguments.
 GENERATION = 1
 DTYPE = np.dtype("f4")
+LARGEST = 10**11  # bytes of a data set; the paper's largest has 6e9
 
 
 class Batch(NamedTuple):
@@ -51,6 +54,13 @@ class Recipe(NamedTuple):
         return {**self.attrs, "samples": self.samples, "generation": GENERATION}
 
     @property
+    def size(self) -> int:
+        """Bytes of all arrays."""
+        frames = len(self.coords["t"])
+        of_frame = math.prod(len(values) for name, values in self.coords.items() if name != "t")
+        return self.samples * (frames + 1) * of_frame * DTYPE.itemsize
+
+    @property
     def dims(self) -> dict[str, tuple[str, ...]]:
         space = tuple(name for name in self.coords if name != "t")
         return {"input": ("sample", *space), "solution": ("sample", "t", *space)}
@@ -58,6 +68,7 @@ class Recipe(NamedTuple):
 
 def make(recipe: Recipe, cache: bool, progress: Progress | None) -> xr.Dataset:
     """The data set: from the cache, else solved, and kept there unless `cache` is False."""
+    _check_size(recipe, LARGEST, "more than the largest data set may,")
     if not cache:
         sizes = {name: len(values) for name, values in recipe.all_coords.items()}
         arrays = {name: np.empty([sizes[d] for d in dims], DTYPE) for name, dims in recipe.dims.items()}
@@ -70,6 +81,15 @@ def make(recipe: Recipe, cache: bool, progress: Progress | None) -> xr.Dataset:
     return _made(path, recipe, progress) if dataset is None else dataset
 
 
+def _check_size(recipe: Recipe, limit: int, what: str) -> None:
+    """Refuses what would not fit before any of it is made."""
+    if recipe.size > limit:
+        raise ValueError(
+            f"{recipe.name}: `samples` = {recipe.samples} would take {recipe.size / 1e9:.3g} GB, {what} "
+            f"{limit / 1e9:.3g} GB. Ask for fewer."
+        )
+
+
 def _made(path: Path, recipe: Recipe, progress: Progress | None) -> xr.Dataset:
     """The data set, made by the one process that is at it: those that waited find it in the cache."""
     waits = f"{recipe.name}: another process is making {str(path)!r}: waiting for it."
@@ -80,6 +100,7 @@ def _made(path: Path, recipe: Recipe, progress: Progress | None) -> xr.Dataset:
         if reason:
             warnings.warn(f"{recipe.name}: the cached {str(path)!r} {reason}: it is made again.", stacklevel=4)
         try:
+            _check_size(recipe, shutil.disk_usage(path.parent).free, f"but {str(path.parent)!r} has room for")
             for rest in remains(path) if held else ():
                 rest.unlink(missing_ok=True)
             _store(path, recipe, progress)

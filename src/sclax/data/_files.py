@@ -64,21 +64,20 @@ def _storable(owner: str, attrs: Mapping[Any, Any]) -> dict[str, Any]:
 
 def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> Path:
     """Writes a data set as netCDF, some samples at a time. An old file at `path` stays until the new one is whole."""
-    space = space_of("save", dataset, "`dataset`")
+    space, path = space_of("save", dataset, "`dataset`"), checks.folder("save", "path", path)
     coords = {name: dataset[name].values for name in ("sample", "t", *space)}
     dims = {"input": ("sample", *space), "solution": ("sample", "t", *space)}
     attrs = _storable("save", dataset.attrs)
     samples = dataset.sizes["sample"]
     step = max(1, PIECE // max(1, dataset["solution"].nbytes // max(1, samples)))
     variables = {name: (order, dataset[name].dtype) for name, order in dims.items()}
-    checks.folder("save", Path(path))
-    with replaced(Path(path)) as temporary, netcdf(temporary, variables, coords) as (noted, sinks):
+    with replaced(path) as temporary, netcdf(temporary, variables, coords) as (noted, sinks):
         noted.update(attrs)
         for begin in range(0, samples, step):
             piece = slice(begin, begin + step)
             for name, order in dims.items():
                 sinks[name][piece] = dataset[name].isel(sample=piece).transpose(*order).values
-    return Path(path)
+    return path
 
 
 def open_dataset(path: str | os.PathLike[str]) -> xr.Dataset:

@@ -84,7 +84,7 @@ def burgers(
     """
     owner = "burgers"
     size, nu = _scale(owner, BURGERS, scale, samples), checks.positive(owner, "viscosity", viscosity)
-    seed = checks.count(owner, "seed", seed, at_least=0)
+    seed = checks.seed(owner, seed)
     if not isinstance(law, GaussianField) or law.dims != 1:
         raise ValueError(f"{owner}: `law` must be a field of one dimension, GaussianField(σ, τ, γ), got {law!r}.")
     solved = max(128, size.points)
@@ -134,7 +134,7 @@ def navier_stokes(
     """
     owner = "navier_stokes"
     size, nu = _scale(owner, NAVIER_STOKES, scale, samples), checks.positive(owner, "viscosity", viscosity)
-    seed = checks.count(owner, "seed", seed, at_least=0)
+    seed = checks.seed(owner, seed)
     law = LI_VORTICITY.scaled(checks.positive(owner, "amplitude", amplitude))
     _, last, number, solved = next(flow for flow in FLOWS if nu >= flow[0])
     if scale == "paper":
@@ -178,7 +178,7 @@ def diffusion_sorption(
     """
     owner = "diffusion_sorption"
     size = _scale(owner, DIFFUSION_SORPTION, scale, samples)
-    seed = checks.count(owner, "seed", seed, at_least=0)
+    seed = checks.seed(owner, seed)
     cells, t = size.points * size.finer, np.linspace(0.0, 500.0, size.frames)
     solver: Callable[..., xr.DataArray] = reference.diffusion_sorption_pdebench if pdebench else _diffusion_sorption
 

@@ -1,7 +1,6 @@
 """Pictures of data sets, drawn with matplotlib."""
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -108,7 +107,7 @@ def draw(dataset: xr.Dataset, samples: int = 3) -> Figure:
 def show(dataset: xr.Dataset, path: str | os.PathLike[str] | None = None, samples: int = 3) -> Figure:
     """Draws a data set, and writes the picture to `path` (.png, .pdf or .svg)."""
     if path is not None:
-        checks.folder("show", Path(path))
+        checks.folder("show", "path", path)
     figure = draw(dataset, samples)
     if path is not None:
         figure.savefig(path, dpi=180, facecolor="white")

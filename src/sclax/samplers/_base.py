@@ -104,4 +104,4 @@ def among(values: Losses) -> Float[Array, " n"]:
 
 def optional_count(owner: str, n: int | None) -> None:
     if n is not None:
-        checks.count(owner, "n", n)
+        checks.points(owner, "n", n)

@@ -51,7 +51,7 @@ class RAD(AbstractSampler):
 
     def __check_init__(self):
         optional_count("RAD", self.n)
-        checks.count("RAD", "pool", self.pool, at_least=self.n or 1)
+        checks.points("RAD", "pool", self.pool, at_least=self.n or 1)
         checks.count("RAD", "every", self.every)
         for name, value in (("k", self.k), ("c", self.c)):
             if value < 0:

@@ -67,9 +67,10 @@ class MetropolisHastings(AbstractSampler):
     restart: bool = eqx.field(static=True)
 
     def __init__(self, chains: int = 20, steps: int = 250, keep: int = 1000, scale: Any = 0.1, restart: bool = True):
-        self.chains = checks.count("MetropolisHastings", "chains", chains)
+        self.chains = checks.points("MetropolisHastings", "chains", chains)
         self.steps = checks.count("MetropolisHastings", "steps", steps)
-        self.keep = checks.count("MetropolisHastings", "keep", keep)
+        self.keep = checks.points("MetropolisHastings", "keep", keep)
+        checks.points("MetropolisHastings", "chains × steps", self.chains * self.steps)
         self.scale, self.restart = _frozen(scale), bool(restart)
         if keep % chains or keep > chains * steps:
             raise ValueError(
@@ -142,7 +143,7 @@ class PersistentChains(AbstractSampler):
     jump: float = eqx.field(static=True)
 
     def __init__(self, chains: int = 1000, steps: int = 1, scale: Any = 0.1, target: float = 0.3, jump: float = 0.1):
-        self.chains = checks.count("PersistentChains", "chains", chains)
+        self.chains = checks.points("PersistentChains", "chains", chains)
         self.steps = checks.count("PersistentChains", "steps", steps)
         self.scale, self.target, self.jump = _frozen(scale), float(target), float(jump)
         for name, value in (("target", self.target), ("jump", self.jump)):
@@ -199,7 +200,7 @@ class Langevin(AbstractSampler):
     scale: float = eqx.field(static=True, default=0.05)
 
     def __check_init__(self):
-        checks.count("Langevin", "chains", self.chains)
+        checks.points("Langevin", "chains", self.chains)
         checks.count("Langevin", "steps", self.steps)
         checks.positive("Langevin", "scale", self.scale)
 

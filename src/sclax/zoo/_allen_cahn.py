@@ -7,7 +7,7 @@ from .. import reference
 from .._laws import Initial, Periodic
 from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
-from ._settings import recipe
+from ._settings import checked, recipe
 
 
 def phase(u, u_t, u_xx, nu):
@@ -25,6 +25,7 @@ def _solve(nu):
 REFERENCE = Solved(_solve)
 
 
+@checked
 def allen_cahn(nu: float = 1e-4, tolerance: float | None = None) -> Problem:
     """The Allen-Cahn equation:  uₜ = ν uₓₓ + 5 (u − u³),  u(x, 0) = x² cos πx,  periodic in x ∈ [−1, 1].
 

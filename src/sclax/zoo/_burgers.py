@@ -7,7 +7,7 @@ from .. import reference
 from .._laws import Initial, Periodic
 from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
-from ._settings import OperatorSettings, recipe
+from ._settings import OperatorSettings, checked, recipe
 
 
 def burgers_law(u, u_t, u_x, u_xx, nu):
@@ -25,6 +25,7 @@ def _solve(nu):
 REFERENCE = Solved(_solve)
 
 
+@checked
 def burgers(nu: float = 0.01, tolerance: float | None = None) -> Problem:
     """Burgers' equation:  uₜ + u uₓ = ν uₓₓ,  u(x, 0) = sin 2πx,  periodic in x ∈ [0, 1], t ∈ [0, 1].
 

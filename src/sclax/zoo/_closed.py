@@ -6,7 +6,7 @@ from .. import reference
 from .._laws import Dirichlet, Initial
 from .._places import Box
 from .._problem import Problem, average, worst_case
-from ._settings import recipe
+from ._settings import checked, largest, recipe
 
 
 def string(u_tt, u_xx, c):
@@ -21,13 +21,14 @@ def plucked_start(x):
     return plucked(x, 0.0, 0.0)
 
 
+@checked
 def wave(c: float = 2.0, tolerance: float | None = None) -> Problem:
     """A plucked string:  uₜₜ = c² uₓₓ,  u(x, 0) = sin πx + ½ sin 4πx at rest,  fixed ends.
 
     The solution is cos πct sin πx + ½ cos 4πct sin 4πx. The default `tolerance` is 1e-8 of the residual's scale
     squared, ((4πc)²/2)².
     """
-    limit = 1e-8 * ((4 * float(jnp.pi) * c) ** 2 / 2) ** 2
+    limit = 1e-8 * ((4 * float(jnp.pi) * largest(c)) ** 2 / 2) ** 2
     return Problem(
         domain=Box(x=(0.0, 1.0), t=(0.0, 1.0)),
         parameters={"c": c},
@@ -50,6 +51,7 @@ def cooling_start(x):
     return jnp.sin(jnp.pi * x)
 
 
+@checked
 def heat(alpha: float = 0.1, tolerance: float | None = None) -> Problem:
     """Heat in a rod:  uₜ = α uₓₓ,  u(x, 0) = sin πx,  cold ends.  The solution is exp(−απ²t) sin πx."""
     return Problem(
@@ -70,6 +72,7 @@ def poisson_exact(x, y):
     return reference.poisson().solution(x, y)
 
 
+@checked
 def poisson(tolerance: float | None = None) -> Problem:
     """Poisson's equation on a square:  −Δu = 2π² sin πx sin πy,  u = 0 on the boundary;  u = sin πx sin πy.
 
@@ -96,6 +99,7 @@ def klein_gordon_start(x):
     return x
 
 
+@checked
 def klein_gordon(tolerance: float | None = None) -> Problem:
     """The nonlinear Klein-Gordon equation:  uₜₜ − uₓₓ + u³ = f  with the solution  u = x cos 5πt + (xt)³.
 

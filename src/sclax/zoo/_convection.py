@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from .._laws import Initial, Periodic
 from .._places import Box
 from .._problem import Problem, average, worst_case
-from ._settings import PaperSettings, Range, even, largest, paper_objective, recipe
+from ._settings import PaperSettings, Range, checked, even, largest, paper_objective, recipe
 
 
 def transport(u_t, u_x, beta):
@@ -24,6 +24,7 @@ def _domain() -> Box:
     return Box(x=(0.0, 2 * jnp.pi), t=(0.0, 1.0))
 
 
+@checked
 def convection(beta: Range = 30.0, tolerance: float | None = None) -> Problem:
     """Linear transport on a ring:  uₜ + β uₓ = 0,  u(x, 0) = sin x,  periodic in x ∈ [0, 2π], t ∈ [0, 1].
 
@@ -44,6 +45,7 @@ def convection(beta: Range = 30.0, tolerance: float | None = None) -> Problem:
     )
 
 
+@checked
 def paper_settings(beta: Range = 30.0) -> PaperSettings:
     """The paper's Tables 3 to 6 for convection: β = 30, β = 50 (used for every other number), or a family."""
     if isinstance(beta, tuple | list):
@@ -57,6 +59,7 @@ def paper_settings(beta: Range = 30.0) -> PaperSettings:
     return PaperSettings(tolerance=5e-3, scales=(("x", 0.5), ("t", 0.1)), steps=200_000)
 
 
+@checked
 def paper_problem(beta: Range = 30.0) -> Problem:
     """The problem as the paper poses it: its tolerance, points and sampler."""
     settings = paper_settings(beta)

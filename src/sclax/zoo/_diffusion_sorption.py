@@ -7,7 +7,7 @@ from .. import reference
 from .._laws import Dirichlet, Initial, Operator
 from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
-from ._settings import OperatorSettings, recipe
+from ._settings import OperatorSettings, checked, recipe
 
 DIFFUSIVITY, POROSITY, DENSITY, SORPTION, EXPONENT = 5e-4, 0.29, 2880.0, 3.5e-4, 0.874
 
@@ -40,6 +40,7 @@ def _solve(c0):
 REFERENCE = Solved(_solve)
 
 
+@checked
 def diffusion_sorption(c0: float = 0.1, tolerance: float | None = None, text_outlet: bool = False) -> Problem:
     """Diffusion with sorption:  R(u) uₜ = D uₓₓ,  u(x, 0) = c₀,  u(0, t) = 1,  u(1, t) = −D uₓ(1, t),  D = 5e-4.
 

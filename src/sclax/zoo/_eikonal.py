@@ -10,7 +10,7 @@ from .. import reference
 from .._laws import Dirichlet, Inequality
 from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
-from ._settings import PaperSettings, recipe
+from ._settings import PaperSettings, checked, recipe
 
 
 def unit_slope(u_x, u_y):
@@ -59,6 +59,7 @@ def _problem(slope, power: int, limit: float, sampler, tolerance: float | None) 
     )
 
 
+@checked
 def eikonal(tolerance: float | None = None) -> Problem:
     """The signed distance to a gear with a round hole:  |∇u| = 1 on [−1, 1]²,  u = 0 on its outline (2234 points).
 

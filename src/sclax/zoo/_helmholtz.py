@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from .._laws import Dirichlet
 from .._places import Box
 from .._problem import Problem, average, worst_case
-from ._settings import PaperSettings, Range, even, largest, paper_objective, recipe
+from ._settings import PaperSettings, Range, checked, even, largest, paper_objective, recipe
 
 
 def exact(x, y, a1, a2):
@@ -20,6 +20,7 @@ def _domain() -> Box:
     return Box(x=(0.0, 1.0), y=(0.0, 1.0))
 
 
+@checked
 def helmholtz(a1: Range = 2.0, a2: Range = 3.0, k: float = 1.0, tolerance: float | None = None) -> Problem:
     """Δu + k² u = τ  on [0, 1]² with the solution  u = sin(πa₁x) sin(πa₂y),  prescribed on the boundary.
 
@@ -37,6 +38,7 @@ def helmholtz(a1: Range = 2.0, a2: Range = 3.0, k: float = 1.0, tolerance: float
     )
 
 
+@checked
 def paper_settings(a1: Range = (1.0, 2.0), a2: Range = (1.0, 2.0)) -> PaperSettings:
     """The paper's Table 5: (a₁, a₂) ∈ [1, 2]² (used for single pairs too, which the paper does not have) or [1, 3]²."""
     wide = max(largest(a1), largest(a2)) > 2
@@ -50,6 +52,7 @@ def paper_settings(a1: Range = (1.0, 2.0), a2: Range = (1.0, 2.0)) -> PaperSetti
     )
 
 
+@checked
 def paper_problem(a1: Range = (1.0, 2.0), a2: Range = (1.0, 2.0)) -> Problem:
     """The problem as the paper poses it, on [0, 1]² as its text says (the authors' code has [−1, 1]²)."""
     settings = paper_settings(a1, a2)

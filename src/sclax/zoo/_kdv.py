@@ -7,7 +7,7 @@ from .. import reference
 from .._laws import Initial, Periodic
 from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
-from ._settings import recipe
+from ._settings import checked, recipe
 
 
 def dispersion(u, u_t, u_x, u_xxx, delta):
@@ -25,6 +25,7 @@ def _solve(delta):
 REFERENCE = Solved(_solve)
 
 
+@checked
 def kdv(delta: float = 0.0025, tolerance: float | None = None) -> Problem:
     """The Korteweg-de Vries equation:  uₜ + u uₓ + δ uₓₓₓ = 0,  u(x, 0) = cos πx,  periodic in x ∈ [−1, 1].
 

@@ -6,7 +6,7 @@ from .. import reference
 from .._laws import Dirichlet
 from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
-from ._settings import recipe
+from ._settings import checked, recipe
 
 
 def steady_flow(u, u_x, u_y, u_xx, u_yy, v, v_x, v_y, v_xx, v_yy, p_x, p_y, reynolds):
@@ -26,6 +26,7 @@ def _solve(reynolds) -> xr.Dataset:
 REFERENCE = Solved(_solve)
 
 
+@checked
 def lid_driven_cavity(reynolds: float = 100.0, tolerance: float | None = None) -> Problem:
     """The lid-driven cavity:  (u·∇)u = −∇p + Δu/Re,  ∇·u = 0,  a lid that moves with speed 1, three walls at rest.
 

@@ -8,7 +8,7 @@ from .. import reference
 from .._laws import Dirichlet, Initial, Periodic
 from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
-from ._settings import OperatorSettings, recipe
+from ._settings import OperatorSettings, checked, recipe
 
 
 def vorticity(w, w_t, w_x, w_y, w_xx, w_yy, psi_x, psi_y, psi_xx, psi_yy, x, y, nu):
@@ -42,6 +42,7 @@ def _solve(nu):
 REFERENCE = Solved(_solve)
 
 
+@checked
 def navier_stokes(nu: float = 1e-3, tolerance: float | None = None) -> Problem:
     """Navier-Stokes on a torus:  wₜ + u·∇w = ν Δw + f,  u = (ψ_y, −ψₓ),  −Δψ = w,  f = 0.1 (sin + cos) 2π(x + y).
 

@@ -148,9 +148,10 @@ def burgers_operator(
     """
     chosen = _scale("burgers_operator", BURGERS_SCALES, scale)
     made = _made(data.burgers, scale, seed=seed)
+    known = {} if physics is None else {"nu": 0.01}
     extra = {} if physics is None else {"pde": average(burgers_law) <= physics}
     about = recipe("burgers_operator", scale=scale, constrained=constrained, physics=physics, seed=seed)
-    return _problem(made, chosen, constrained, about, extra, parameters={"nu": 0.01}, periodic=("x",))
+    return _problem(made, chosen, constrained, about, extra, parameters=known, periodic=("x",))
 
 
 def diffusion_sorption_operator(scale: str = "small", constrained: bool = True, seed: int = 0) -> OperatorProblem:
@@ -169,6 +170,7 @@ def navier_stokes_operator(
 ) -> OperatorProblem:
     """The solution operator of the vorticity equation from data; see `burgers_operator`. As in the paper's code, the
     input is the vorticity at t = 1, the first of the frames."""
+    nu = checks.positive("navier_stokes_operator", "nu", nu)
     chosen = _scale("navier_stokes_operator", _vorticity_scales(nu), scale)
     made = _made(data.navier_stokes, scale, viscosity=nu, seed=seed)
     made = made.assign(input=made["solution"].isel(t=0, drop=True))

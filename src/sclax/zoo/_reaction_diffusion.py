@@ -6,7 +6,7 @@ from .. import reference
 from .._laws import Initial, Periodic
 from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
-from ._settings import PaperSettings, Range, even, largest, paper_objective, recipe
+from ._settings import PaperSettings, Range, checked, even, largest, paper_objective, recipe
 
 
 def fisher(u, u_t, u_xx, nu, rho):
@@ -29,6 +29,7 @@ def _domain() -> Box:
 REFERENCE = Solved(reference.reaction_diffusion)
 
 
+@checked
 def reaction_diffusion(nu: Range = 3.0, rho: Range = 5.0, tolerance: float | None = None) -> Problem:
     """Fisher's equation:  uₜ = ν uₓₓ + ρ u (1 − u),  a Gaussian of width π/4 at t = 0,  periodic in x ∈ [0, 2π].
 
@@ -48,6 +49,7 @@ def reaction_diffusion(nu: Range = 3.0, rho: Range = 5.0, tolerance: float | Non
     )
 
 
+@checked
 def paper_settings(nu: Range = 3.0, rho: Range = 5.0) -> PaperSettings:
     """The paper's Tables 3 to 5: (3, 3), (3, 5) (used for every other pair), or a family by its largest coefficient."""
     top = max(largest(nu), largest(rho))
@@ -63,6 +65,7 @@ def paper_settings(nu: Range = 3.0, rho: Range = 5.0) -> PaperSettings:
     return PaperSettings(tolerance=tolerance, scales=(("x", 0.5), ("t", 0.1)), steps=200_000, decay=1.0)
 
 
+@checked
 def paper_problem(nu: Range = 3.0, rho: Range = 5.0) -> Problem:
     """The problem as the paper poses it: periodic in value only, with its tolerance, points and sampler."""
     settings = paper_settings(nu, rho)

@@ -24,6 +24,18 @@ class Entry:
     module: str
     of_training: str | None = None
 
+    def lines(self, width: int) -> list[str]:
+        """The equation in lines of at most `width`, broken between its parts where these fit."""
+        first, *rest = self.equation.split(",  ")
+        lines = [first]
+        for part in rest:
+            if len(lines[-1]) + len(part) + 3 <= width:
+                lines[-1] += f",  {part}"
+            else:
+                lines[-1] += ","
+                lines.append(part)
+        return lines
+
     @property
     def build(self) -> "Callable[..., Any]":
         """The function of the zoo that makes the problem."""

@@ -1,5 +1,6 @@
 """The rows of the paper's comparison: each is one choice of problem, model and method, never a script of its own."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -37,13 +38,21 @@ def mean_loss(entry: Entry, **arguments: Any) -> Row:
 
 
 def _posed_by_the_paper(entry: Entry, **arguments: Any) -> tuple[Problem, PaperSettings]:
-    settings = None if entry.paper_settings is None else entry.paper_settings(**arguments)
-    if entry.paper_problem is None or not isinstance(settings, PaperSettings):
+    if entry.paper_problem is None:
         known = [name for name, other in ENTRIES.items() if other.paper_problem is not None]
         raise ValueError(
             f"zoo: the paper does not solve {entry.build.__name__} as a boundary value problem, so there is no row "
             f"of it to run; it has {checks.listed(known)}. Leave the method open."
         )
+    asked = inspect.signature(entry.paper_problem).parameters
+    for name in arguments:
+        if name not in asked:
+            raise ValueError(
+                f"zoo: `{name}` is not for a row of the paper, which has {checks.listed(asked)} and its own settings "
+                "for the rest. Leave it out, or the method open."
+            )
+    settings = None if entry.paper_settings is None else entry.paper_settings(**arguments)
+    assert isinstance(settings, PaperSettings)
     return entry.paper_problem(**arguments), settings
 
 

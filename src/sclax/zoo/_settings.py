@@ -2,25 +2,56 @@
 
 import dataclasses
 import functools
+import inspect
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import optax
 
 from .. import nn
-from .._base import Key, Model
+from .._base import Key, Model, checks
 from .._laws import AbstractCondition
 from .._methods import Penalty, PrimalDual
 from .._problem import Recipe, Sum, average, worst_case
 from ..samplers import MetropolisHastings
 
 Range = float | tuple[float, float]
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
 
 
 def largest(value: Range) -> float:
     """The largest size of a parameter, over its range if it has one."""
     return max(abs(v) for v in value) if isinstance(value, tuple | list) else abs(value)
+
+
+LARGEST = 1e15  # numbers whose squares single precision holds
+
+
+def checked(build: Callable[Given, Made]) -> Callable[Given, Made]:
+    """A function of the zoo that looks at the numbers and ranges that it is given before it calculates with them."""
+    known = inspect.signature(build)
+
+    @functools.wraps(build)
+    def call(*args: Given.args, **kwargs: Given.kwargs) -> Made:
+        for name, value in known.bind(*args, **kwargs).arguments.items():
+            default = known.parameters[name].default
+            if not isinstance(default, bool) and (value is not None or default is not None):
+                _check_range(build.__name__, name, value)
+        return build(*args, **kwargs)
+
+    return call
+
+
+def _check_range(owner: str, name: str, value: Any) -> None:
+    if isinstance(value, tuple | list):
+        size = largest(checks.interval(owner, name, value))
+    else:
+        size = abs(checks.number(owner, name, value, " or an interval (low, high)"))
+    if size > LARGEST:
+        raise ValueError(f"{owner}: `{name}` must be at most {LARGEST:g} in size, got {size:g}.")
 
 
 def even(value: Range, *counts: int) -> tuple[tuple[float, ...], ...]:
