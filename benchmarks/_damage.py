@@ -4,7 +4,9 @@
 that it reaches the parser behind.
 """
 
+import hashlib
 import io
+import json
 import os
 import pickle
 import struct
@@ -227,3 +229,61 @@ def matlab_tags(rng, raw, other):
     at = 128 + 4 * int(rng.integers((len(raw) - 128) // 4)) if rng.random() < 0.3 else 128 + 4 * int(rng.integers(20))
     value = rng.choice([0, 1, 5, 6, 7, 9, 14, 15, 0x10001, 0x40005, 0x7FFFFFFF, 0xFFFFFFFF, 0x80000000, len(raw)])
     return raw[:at] + struct.pack("<I", int(value)) + raw[at + 4 :]
+
+
+# --- of the library's own archives ---------------------------------------------------------------------------------
+
+ODD = (
+    None,
+    True,
+    -1,
+    2**70,
+    1e300,
+    float("nan"),
+    "",
+    "MLP",
+    "array0",
+    [],
+    {},
+    [1, 2],
+    {"value": 1},
+    {"array": "array0"},
+)
+
+
+def _nodes(value, path=()):
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from _nodes(item, (*path, key))
+
+
+def another_table(rng, raw, other):
+    """A part of a JSON text replaced, left out, or nested deep."""
+    table = json.loads(raw)
+    *path, last = list(_nodes(table))[1:][rng.integers(sum(1 for _ in _nodes(table)) - 1)]
+    inside = table
+    for key in path:
+        inside = inside[key]
+    if rng.random() < 0.2:
+        del inside[last]
+    else:
+        new = ODD[rng.integers(len(ODD))]
+        for _ in range(int(rng.choice([0, 0, 0, 3, 400]))):
+            new = [new]
+        inside[last] = new
+    return json.dumps(table).encode()
+
+
+def resealed(rng, raw, other):
+    """Other contents with checksums that fit: what a person could write on purpose."""
+    contents, kind = _unpacked(raw)
+    for _ in range(int(rng.integers(1, 3))):
+        name = list(contents)[rng.integers(len(contents))] if rng.random() < 0.5 else "about.json"
+        if name.endswith(".npy"):
+            change = (npy_header, damaged)[rng.integers(2)]
+            contents[name] = change(rng, contents[name], other)
+        elif name == "about.json":
+            contents[name] = another_table(rng, contents[name], other)
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items() if name != "sha256.json"}
+    return _packed({**contents, "sha256.json": json.dumps(sums).encode()}.items(), kind)

@@ -147,6 +147,25 @@ def _kept(path, seed):
     _cache._store(path, _recipe(seed), None)
 
 
+def _solution(path, seed):
+    import optax
+
+    import sclax as scl
+
+    method = scl.PrimalDual(optax.adam(1e-2), optax.adam(1e-2))
+    network = lambda domain, outputs, key: scl.nn.MLP(domain, outputs, width=4, depth=1, key=key)
+    scl.solve(scl.zoo.convection(beta=2.0), network, method, seed=seed, steps=2, progress=False).save(path)
+
+
+def _state(path, seed):
+    """What a checkpoint holds, uncompressed."""
+    from sclax._base import read_archive, write_archive
+
+    _solution(path, seed)
+    about, arrays = read_archive(path)
+    write_archive(path, about, arrays, compress=False)
+
+
 # --- how they are read ---------------------------------------------------------------------------------------------
 
 
@@ -176,6 +195,31 @@ def _cached(path):
         return {str(n): v.values for n, v in opened.variables.items()}
 
 
+def _loaded(path):
+    """A solution as it is used: called, printed, and its history looked at."""
+    import jax
+
+    import sclax as scl
+
+    found = scl.load(path)
+    weights = {f"leaf{i}": np.asarray(a) for i, a in enumerate(jax.tree.leaves(found.model)) if hasattr(a, "shape")}
+    return {
+        **{f"history {name}": a for name, a in found.history.items()},
+        **{f"multiplier {name}": a for name, a in found.multipliers.items()},
+        **weights,
+        "value": found(x=0.5, t=0.5),
+        "words": repr(found),
+        "more": repr([found.seed, found.result, found.tempered, found.unpriced, found.converged, found.failures]),
+    }
+
+
+def _archived(path):
+    from sclax._base import read_archive
+
+    about, arrays = read_archive(path, "solve")
+    return {**arrays, "about": json.dumps(about)}
+
+
 NPY = (d.inside_a_zip(d.npy_header), d.inside_a_zip(d.damaged), d.zip_fields, d.object_array)
 FORMATS = {
     "matlab5": Format(_matlab(False), _arrays, (d.matlab_tags,)),
@@ -188,6 +232,10 @@ FORMATS = {
     "pt": Format(_torch, _arrays, (d.in_the_pickle, d.in_the_pickle, d.inside_a_zip(d.damaged), d.zip_fields)),
     "netcdf of save": Format(_saved, _opened, own=True),
     "cache": Format(_kept, _cached, own=True, beside=".sha256"),
+    "solution": Format(_solution, _loaded, NPY, own=True),
+    "state": Format(_state, _archived, NPY, own=True),
+    # With checksums that fit it is another solution, or none.
+    "solution, resealed": Format(_solution, _loaded, (d.resealed, d.resealed, d.resealed)),
 }
 
 

@@ -522,6 +522,18 @@ def test_a_heap_that_hdf5_would_read_for_ever(tmp_path):
     refused(path, "has no end")
 
 
+def test_a_text_that_is_said_to_be_gigabytes_long(tmp_path):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["0000/data"] = FRAMES[0]
+        file["0000"].attrs["config"] = "sim: {}"
+    raw = path.read_bytes()
+    address = struct.pack("<Q", raw.index(b"GCOL"))
+    at = raw.index(struct.pack("<I", len("sim: {}")) + address)  # the reference begins with the length
+    path.write_bytes(changed(raw, at, struct.pack("<I", 3_000_000_000)))
+    refused(path, "what is said to take 3 GB takes 7 B")
+
+
 @pytest.mark.parametrize("read", [data.read_arrays, data.open_dataset])
 def test_a_type_that_hdf5_would_die_of(tmp_path, read):
     path = tmp_path / "a.h5"

@@ -140,6 +140,7 @@ HOSTILE = {
     "weights of other shapes": shapes,
     "weights of NaN": nan,
     "words for weights": lambda _, arrays: arrays.update(array0=np.asarray(["a", "b"])),
+    "a domain of nothing": lambda about, _: about["problem"].update(domain=[None]),
     "a seed of words": lambda about, _: about.update(seed="one"),
     "tempered by a list": lambda about, _: about.update(tempered=[1]),
     "a recipe of nothing": lambda about, _: about.update(recipe={"name": "nothing", "arguments": {}}),

@@ -71,7 +71,12 @@ class _Stored(NamedTuple):
         under = lambda group: {n.removeprefix(group): a for n, a in arrays.items() if n.startswith(group)}
         recipe, layout = about["recipe"], about.get("layout")
         return _Stored(
-            problem={name: about["problem"][name] for name in ("domain", "unknowns", "parameters", "laws")},
+            problem={
+                "domain": [[str(name), float(low), float(high)] for name, low, high in about["problem"]["domain"]],
+                "unknowns": [str(name) for name in about["problem"]["unknowns"]],
+                "parameters": {str(name): float(value) for name, value in about["problem"]["parameters"].items()},
+                "laws": {str(name): str(law) for name, law in about["problem"]["laws"].items()},
+            },
             versions={str(name): str(version) for name, version in about["versions"].items()},
             recipe=None if recipe is None else Recipe(str(recipe["name"]), _arguments(recipe["arguments"])),
             description=about["model"],

@@ -38,19 +38,40 @@ def broken(path: Path, what: str, error: Exception | str) -> ValueError:
 
 
 def heaps_end(path: Path) -> None:
-    """An error for what HDF5 (2.0 at least) would read for ever: in one of the heaps that hold texts and references, an
-    object that says it is free space of no size. Looked for in the first `LEAST` bytes."""
+    """An error for what HDF5 (2.0 at least) would read for ever or make gigabytes of: in one of the heaps that hold
+    texts and references an object that says it is free space of no size, or a reference to one that is said to be much
+    longer than it is. Looked for in the first `LEAST` bytes."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
-        last = min(len(raw), LEAST)
-        heap = raw.find(HEAP, 0, last)
-        while heap >= 0:
-            at, end = heap + 16, min(len(raw), heap + struct.unpack_from("<Q", raw[heap : heap + 16].ljust(16), 8)[0])
-            while end - at >= 16:
-                index, size = struct.unpack_from("<H6xQ", raw, at)
-                if index == size == 0:
-                    raise broken(path, "HDF5 file", f"its heap at byte {heap} has no end")
-                at += 16 + -(-size // 8) * 8 if index else size
-            heap = raw.find(HEAP, heap + 1, last)
+        base = raw.find(SIGNATURE)  # from which addresses count
+        for heap in _places(raw, HEAP):
+            sizes = _objects(raw, heap)
+            if sizes is None:
+                raise broken(path, "HDF5 file", f"its heap at byte {heap} has no end")
+            # A reference is a length, the heap's address, and the number of the object.
+            for at in _places(raw, struct.pack("<Q", heap - base)):
+                length, number = struct.unpack_from("<I8xI", raw[max(at - 4, 0) : at + 12].ljust(16))
+                if length > LEAST and length > sizes.get(number, length):
+                    raise broken(path, "HDF5 file", f"what is said to take {size_text(length)} takes {sizes[number]} B")
+
+
+def _places(raw: mmap.mmap, pattern: bytes) -> Iterator[int]:
+    at = raw.find(pattern, 0, LEAST)
+    while at >= 0:
+        yield at
+        at = raw.find(pattern, at + 1, LEAST)
+
+
+def _objects(raw: mmap.mmap, heap: int) -> dict[int, int] | None:
+    """The sizes of the objects of a heap by number; None if there is no end to them."""
+    sizes: dict[int, int] = {}
+    at, end = heap + 16, min(len(raw), heap + struct.unpack_from("<Q", raw[heap : heap + 16].ljust(16), 8)[0])
+    while end - at >= 16:
+        number, size = struct.unpack_from("<H6xQ", raw, at)
+        if number == size == 0:
+            return None
+        sizes[number] = size
+        at += 16 + -(-size // 8) * 8 if number else size
+    return sizes
 
 
 def fits(path: Path, name: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
