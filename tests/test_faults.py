@@ -164,7 +164,7 @@ def test_every_save_on_a_full_disk_fails_and_leaves_nothing(tmp_path, monkeypatc
 HOLDS = """
 import sys, time
 from sclax._run.checkpoint import Checkpoint
-held = Checkpoint(sys.argv[1], {})
+held = Checkpoint(sys.argv[1]).belongs_to({})
 print("held", flush=True)
 time.sleep(60)
 """

@@ -24,39 +24,46 @@ Say = Callable[[str], Any]
 class Checkpoint:
     """A directory that holds the last two states of one run, and is this process's until `close`.
 
-    The fingerprint says which run: a directory of another run, or one that sclax did not write, is refused before
-    anything is written.
+    A directory that sclax did not write, or that another process has, is refused at once; `belongs_to` says which run
+    it is of, and refuses that of another one. Until then nothing is written but the lock.
     """
 
-    def __init__(self, path: str | os.PathLike[str], fingerprint: Mapping[str, Any]):
+    def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path).absolute()
-        self._fingerprint = json.loads(json.dumps(fingerprint))
+        self._fingerprint: dict[str, Any] = {}
         self._lock = FileLock(self.path / LOCK)
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"solve: `checkpoint={str(path)!r}` is a file; give a directory.")
-        marker = self.path / MARKER
-        foreign = self.path.exists() and {p.name for p in self.path.iterdir()} - {STATES, LOCK, HOLDER}
-        if foreign and not marker.exists():
-            raise ValueError(
-                f"solve: `checkpoint={str(path)!r}` holds files that are not a checkpoint of sclax. "
-                "Nothing was written; give an empty or new directory."
-            )
         try:
+            found = {p.name for p in self.path.iterdir()} if self.path.exists() else set()
+            if found - {STATES, LOCK, HOLDER} and MARKER not in found:
+                raise ValueError(
+                    f"solve: `checkpoint={str(path)!r}` holds files that are not a checkpoint of sclax. "
+                    "Nothing was written; give an empty or new directory."
+                )
             self.path.mkdir(parents=True, exist_ok=True)
-            self._take()
-            if marker.exists():
-                self._compare(marker)
-            else:
-                self._begin()
         except OSError as error:
-            self.close()
-            raise ValueError(
-                f"solve: `checkpoint={str(path)!r}` cannot be written ({error.strerror or error}); "
-                "give a directory that you may write to."
-            ) from error
-        except ValueError:
-            self.close()
-            raise
+            raise self._unwritable(error) from error
+        self._take()
+
+    def belongs_to(self, fingerprint: Mapping[str, Any]) -> "Checkpoint":
+        """The checkpoint of the run that the fingerprint tells from all others."""
+        self._fingerprint = json.loads(json.dumps(fingerprint))
+        marker = self.path / MARKER
+        if marker.exists():
+            self._compare(marker)
+            return self
+        try:
+            self._begin()
+        except OSError as error:
+            raise self._unwritable(error) from error
+        return self
+
+    def _unwritable(self, error: OSError) -> ValueError:
+        return ValueError(
+            f"solve: `checkpoint={str(self.path)!r}` cannot be written ({error.strerror or error}); "
+            "give a directory that you may write to."
+        )
 
     def close(self) -> None:
         """Leaves the directory to others. A process that is killed leaves it too."""

@@ -155,19 +155,21 @@ def solve(
     problem = refreshed(problem)  # a global that a law computes with may have changed since it was stated
     source, weights = source_of(problem, model)
     method = default_method(problem, weights) if method is None else method
-    with precision.double(method.primal.double):
+    with contextlib.ExitStack() as stack:
+        # First of all, so that a directory that cannot be used is told before anything is compiled.
+        kept = None if checkpoint is None else stack.enter_context(contextlib.closing(Checkpoint(checkpoint)))
+        stack.enter_context(precision.double(method.primal.double))
         posed = method.prepare(problem)
         # Compiled code sees the bare problem: two speeds of one equation share it.
         bare, many = posed.bare(), seeds is not None
         keys = jnp.stack([jr.key(seed + k) for k in range(seeds)]) if seeds is not None else jr.key(seed)
-        reporter = Reporter(progress)
-        reporter.start()
+        reporter = stack.enter_context(Reporter(progress))
         built, rest = programs.build(Stage().pose(bare), method, source, keys, many)
         task = Task(bare, method, source, keys, built, rest, many, method.primal.start.evaluations(bare))
+        if kept is not None:
+            kept.belongs_to(fingerprint(task, seed, seeds, posed.held_out))
         steer = controller or (lambda task: default_controller(task, posed.held_out))
-        kept = None if checkpoint is None else _checkpoint(checkpoint, task, posed, seed, seeds)
-        with contextlib.nullcontext() if kept is None else contextlib.closing(kept):
-            return conduct(task, posed, steer, Store(task, kept), clock, reporter, seed)
+        return conduct(task, posed, steer, Store(task, kept), clock, reporter, seed)
 
 
 def asked_for(steps: int | None, seconds: float | None, seed: int, seeds: int | None) -> tuple[Clock, int, int | None]:
@@ -191,13 +193,6 @@ def conduct(
             return _solutions(task, posed, trained, seed)
         except KeyboardInterrupt:
             trained = trained._replace(result=RESULTS.interrupted)
-
-
-def _checkpoint(path: Directory, task: Task, posed: AbstractProblem, seed: int, seeds: int | None) -> Checkpoint:
-    run = fingerprint(task, seed, seeds)
-    if posed.held_out is not None:
-        run["validation"] = digest(posed.held_out)  # which decides what state is the best
-    return Checkpoint(path, run)
 
 
 def _solutions(task: Task, posed: AbstractProblem, trained: Trained, seed: int) -> Any:
@@ -233,7 +228,7 @@ def _solutions(task: Task, posed: AbstractProblem, trained: Trained, seed: int) 
     return sorted((solution(k) for k in range(len(task.keys))), key=rank)
 
 
-def fingerprint(task: Task, seed: int, seeds: int | None) -> dict[str, Any]:
+def fingerprint(task: Task, seed: int, seeds: int | None, held_out: Samples | None) -> dict[str, Any]:
     """What makes a run this run and no other; everything but how long it may take."""
     problem, method = task.problem, task.method
     domain = problem.domain
@@ -249,4 +244,6 @@ def fingerprint(task: Task, seed: int, seeds: int | None) -> dict[str, Any]:
         "seed": seed,
         "seeds": seeds,
         "state": [[str(leaf.dtype), *leaf.shape] for leaf in jax.tree.leaves(task.built)],
+        # Samples that train nothing decide what state is the best.
+        "validation": None if held_out is None else digest(held_out),
     }

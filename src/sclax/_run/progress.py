@@ -33,13 +33,9 @@ class Reporter:
         self._started = False
 
     def __enter__(self) -> "Reporter":
-        self.start()
-        return self
-
-    def start(self) -> None:
         """Says that something is going on, once."""
         if self._started:
-            return
+            return self
         self._started = True
         if self._live:
             self._bar = Progress(
@@ -53,6 +49,7 @@ class Reporter:
             self._task = self._bar.add_task("compiling …", total=1.0)
         elif self._lines:
             print("compiling ...", file=sys.stderr, flush=True)
+        return self
 
     def __exit__(self, *_: Any) -> None:
         if self._bar is not None:
