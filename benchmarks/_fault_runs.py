@@ -82,13 +82,14 @@ class Disturbed:
     def __init__(self, kills, interrupts, seed, directory, whole, seconds):
         self.left = {"kills": kills, "interrupts": interrupts}
         self.rng, self.directory, self.whole, self.seconds = np.random.default_rng(seed), directory, whole, seconds
-        self.found = {kind: dict.fromkeys(("kills", "interrupts", "finished", "identical"), 0) for kind in JOBS}
+        self.found = {kind: dict.fromkeys(("kills", "interrupts", "finished", "identical"), 0) for kind in whole}
         self.kept, self.crashed, self.lost = 0, 0, []
 
     def run(self):
         number = 0
         while any(self.left.values()):
-            self.job(str(self.rng.choice(list(JOBS), p=[SHARE[kind] for kind in JOBS])), number)
+            shares = np.asarray([SHARE[kind] for kind in self.whole])
+            self.job(str(self.rng.choice(list(self.whole), p=shares / shares.sum())), number)
             number += 1
         return self
 
@@ -131,10 +132,10 @@ class Disturbed:
             self.crashed += process.returncode < 0 and process.returncode != -signal.SIGINT
 
 
-def undisturbed(directory):
+def undisturbed(directory, jobs):
     """The result of each job that nobody disturbed, and how long it takes when all is compiled."""
     whole, seconds = {}, {}
-    for kind in JOBS:
+    for kind in jobs:
         for again in range(2):
             place = directory / f"whole-{kind}{again}"
             place.mkdir(parents=True)
@@ -144,17 +145,17 @@ def undisturbed(directory):
     return whole, seconds
 
 
-def campaign(kills, interrupts, seed, directory, workers=2):
+def campaign(kills, interrupts, seed, directory, workers=2, jobs=tuple(JOBS)):
     """Signals at random moments; how many jobs ended, and how many of them as they should."""
-    whole, seconds = undisturbed(directory)
+    whole, seconds = undisturbed(directory, jobs)
     share = lambda total, k: total // workers + (k < total % workers)
-    jobs = [
+    disturbed = [
         Disturbed(share(kills, k), share(interrupts, k), [seed, k], directory / f"worker{k}", whole, seconds)
         for k in range(workers)
     ]
     with ThreadPoolExecutor(workers) as pool:
-        done = list(pool.map(Disturbed.run, jobs))
-    by_job = {kind: {n: sum(d.found[kind][n] for d in done) for n in done[0].found[kind]} for kind in JOBS}
+        done = list(pool.map(Disturbed.run, disturbed))
+    by_job = {kind: {n: sum(d.found[kind][n] for d in done) for n in done[0].found[kind]} for kind in jobs}
     return {
         **{n: sum(counts[n] for counts in by_job.values()) for n in ("kills", "interrupts", "finished", "identical")},
         "interrupts_that_kept_what_was_learned": sum(d.kept for d in done),

@@ -210,17 +210,6 @@ np.savez(sys.argv[2], merit=solution.history["merit"], kept=solution.history["ke
 """
 
 
-@pytest.mark.slow
-def test_kills_at_random_moments_lose_nothing(tmp_path):
-    """SIGKILL at 50 random moments, again and again on one checkpoint until a run is done; results/kills.json has the
-    record."""
-    from benchmarks.kills import campaign
-
-    found = campaign(kills=50, seed=0, directory=tmp_path)
-    assert found["kills"] == 50
-    assert found["identical"] == found["finished"] > 0
-
-
 def test_a_real_ctrl_c_is_one(tmp_path):
     """SIGINT to a process in training: it ends by itself, with what it has learned, and resumes."""
     script = PROCESS.replace("steps=60", "steps=100000")

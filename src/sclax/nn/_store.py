@@ -53,7 +53,7 @@ def describe(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     raise Unstorable(f"{value!r}")
 
 
-def rebuild(description: Any, arrays: Mapping[str, jax.Array]) -> Any:
+def rebuild(description: Any, arrays: Mapping[str, Any]) -> Any:
     """The value that `describe` described."""
     match description:
         case {"class": str(name), "fields": dict(fields)} if name in _CLASSES:
