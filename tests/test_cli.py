@@ -226,6 +226,17 @@ def test_a_missing_extra_is_named_and_loses_nothing(sclax, quick, tmp_path, monk
 # --- data sets ----------------------------------------------------------------------------------------------------
 
 
+def test_a_full_disk_at_the_end_is_told_with_what_was_learned(sclax, quick, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sclax._result.abstract.write_archive", full)
+    result = sclax("solve", "convection", "--set", "beta=2", "--steps", "2", "--out", "run")
+    assert result.exit_code == 2
+    assert "pde" in result.stdout  # the table
+    assert "not everything could be written to 'run': [Errno 28] No space left" in " ".join(result.stderr.split())
+
+
 def test_data_are_made_and_shown(sclax, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert sclax("data", "make", "burgers", "--scale", "tiny", "--samples", "3", "--out", "b.nc").exit_code == 0

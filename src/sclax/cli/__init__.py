@@ -1,0 +1,21 @@
+"""The command: parses arguments and calls the library.
+
+Whatever imports JAX is imported where it is used, so that `sclax --help` and `sclax list` answer at once.
+"""
+
+import typer
+
+from ._data import app as data_app
+from ._list import list_problems
+from ._solve import solve_problem
+
+app = typer.Typer(
+    help="Solves differential equations by science-constrained learning.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("list")(list_problems)
+app.command("solve")(solve_problem)
+app.add_typer(data_app, name="data")
