@@ -1,6 +1,8 @@
 """Equal content has one digest, in any process and after any garbage collection; other content has another."""
 
+import copy
 import functools
+import pickle
 import subprocess
 import sys
 
@@ -99,6 +101,14 @@ def test_what_a_function_names_is_part_of_it(function, name, new, monkeypatch):
     assert digest(function) == before
     monkeypatch.setattr(f"{__name__}.{name}", new)
     assert digest(function) != before
+
+
+def test_a_law_survives_being_copied():
+    from sclax._base import Traced
+
+    law = Traced(doubled, (np.float64(1.0),), "law")
+    assert copy.deepcopy(law) == law
+    assert pickle.loads(pickle.dumps(law))(1.0) == 6.0
 
 
 def test_the_digest_is_the_same_in_another_process():

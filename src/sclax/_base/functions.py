@@ -37,6 +37,9 @@ class Traced(str):
     def __call__(self, *arguments: Any) -> Any:
         return self.function(*arguments)
 
+    def __getnewargs__(self) -> Any:  # for copies
+        return self.function, self.arguments, self.owner
+
     def __repr__(self) -> str:
         return getattr(self.function, "__name__", repr(self.function))
 
