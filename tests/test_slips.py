@@ -1,5 +1,6 @@
 """Slips of a new user that were once believed without a word."""
 
+import math
 import operator
 import warnings
 
@@ -8,6 +9,7 @@ import numpy as np
 import optax
 import pytest
 import xarray as xr
+from jax import lax
 from typer.testing import CliRunner
 
 import sclax as scl
@@ -29,6 +31,35 @@ def said(make, kind=ValueError):
     with pytest.raises(kind) as caught:
         make()
     return str(caught.value)
+
+
+# --- residuals that cannot be ----------------------------------------------------------------------------------------
+
+RESIDUALS = {
+    "numpy": (lambda u: np.sin(u), ["a function of numpy", "jnp.sin for np.sin"]),
+    "math": (lambda u: math.sin(u), ["a function of `math`", "jnp.sin for math.sin"]),
+    "if": (lambda u: u if u > 0 else -u, ["`if`", "jnp.where"]),
+    "nothing": (lambda u: None, ["returns nothing", "`return`"]),
+    "a comparison": (lambda u_t: u_t == 0, ["True or False", "u_t - u_xx instead of u_t == u_xx"]),
+    "comparisons": (lambda u, u_t: (u, u_t < 0), ["True or False"]),
+    "a complex number": (lambda u: 1j * u, ["complex", "(value.real, value.imag)"]),
+}
+
+
+@pytest.mark.parametrize(("residual", "fragments"), RESIDUALS.values(), ids=RESIDUALS)
+def test_a_residual_that_cannot_be_is_told_in_words(residual, fragments):
+    message = said(lambda: problem(residual))
+    for fragment in ("residual: ", *fragments):
+        assert fragment in message
+
+
+def test_in_conditions_and_fields_too():
+    assert "a function of numpy" in said(lambda: problem(scl.Initial(lambda x: np.sin(x))))
+    assert "True or False" in said(lambda: problem(scl.field_residual(lambda field, point: field() > point.x)))
+
+
+def test_a_residual_of_single_precision_is_one():
+    problem(lambda u: lax.select(u > 0, u, jnp.float32(0)))
 
 
 # --- parameters that nothing asks for ----------------------------------------------------------------------------

@@ -29,8 +29,13 @@ class Traced(str):
     owner: str
 
     def __new__(cls, function: Callable[..., Any], arguments: tuple[Any, ...], owner: str) -> "Traced":
-        with jax.enable_x64(True):  # in which no constant is rounded
-            traced = super().__new__(cls, _content(function, arguments, owner))
+        try:
+            with jax.enable_x64(True):  # in which no constant is rounded
+                content = _content(function, arguments, owner)
+        except TypeError:  # it is written for single precision, lax.select(x > 0, x, jnp.float32(0)) say
+            single = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, "float32"), arguments)
+            content = _content(function, single, owner)
+        traced = super().__new__(cls, content)
         traced.function, traced.arguments, traced.owner = function, arguments, owner
         return traced
 
