@@ -19,7 +19,7 @@ TABLE = (
     {"_places": "box place points reading slices sobol"},
     {
         "samplers": "_base _baselines _chains _points",
-        "nn": "_embeddings _hard _mlp _operators _store",
+        "nn": "_chebyshev _embeddings _hard _mlp _operators _store",
         "reference": """_allen_cahn _burgers _convection _diffusion_sorption _gear _heat _helmholtz _kdv _klein_gordon
             _lid_driven_cavity _navier_stokes _poisson _reaction_diffusion _support _wave""",
     },
@@ -142,7 +142,7 @@ def test_the_names_of_the_design_exist(name):
 
 # Where classes of ours are told apart all the same: words that users write are read, and what they give is checked.
 READ = {
-    "Box": {"_problem/pointwise.py", "nn/_mlp.py"},
+    "Box": {"_problem/pointwise.py", "nn/_chebyshev.py", "nn/_mlp.py"},
     "Face": {"_places/reading.py"},
     "Sum": {"_problem/measures.py", "_problem/problem.py"},
     "Constraint": {"_problem/problem.py"},

@@ -1,10 +1,12 @@
 """Models: Equinox modules from one point to one value for each unknown, and neural operators from the values of one
 function on a grid to those of another. Any callable pytree works in their place."""
 
+from ._chebyshev import Chebyshev as Chebyshev
 from ._embeddings import FourierFeatures as FourierFeatures
 from ._embeddings import PeriodicEmbedding as PeriodicEmbedding
 from ._embeddings import Rescale as Rescale
 from ._hard import HardConstraint as HardConstraint
+from ._hard import Plus as Plus
 from ._mlp import MLP as MLP
 from ._mlp import Dense as Dense
 from ._operators import FNO as FNO
@@ -12,4 +14,15 @@ from ._operators import DeepONet as DeepONet
 from ._store import describe as describe
 from ._store import rebuild as rebuild
 
-__all__ = ["FNO", "MLP", "DeepONet", "Dense", "FourierFeatures", "HardConstraint", "PeriodicEmbedding", "Rescale"]
+__all__ = [
+    "FNO",
+    "MLP",
+    "Chebyshev",
+    "DeepONet",
+    "Dense",
+    "FourierFeatures",
+    "HardConstraint",
+    "PeriodicEmbedding",
+    "Plus",
+    "Rescale",
+]

@@ -46,3 +46,17 @@ class HardConstraint(eqx.Module):
         values |= dict(zip(self.unknowns, jnp.atleast_1d(self.network(z)), strict=True))
         found = self.function(*(values[name] for name in signature(self.function, "HardConstraint")))
         return jnp.stack([jnp.asarray(part) for part in (found if isinstance(found, tuple | list) else (found,))])
+
+
+class Plus(eqx.Module):
+    """The sum of two models, for solutions that are smooth but for a front, say:  u(z) = first(z) + second(z).
+
+    !!! example
+        `Plus(MLP(domain, key=key), Chebyshev(domain, terms=16))`
+    """
+
+    first: Callable[..., Any]
+    second: Callable[..., Any]
+
+    def __call__(self, z: Point) -> Float[Array, " m"]:
+        return jnp.atleast_1d(self.first(z)) + jnp.atleast_1d(self.second(z))

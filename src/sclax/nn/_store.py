@@ -10,13 +10,18 @@ import numpy as np
 
 from .._base import remade
 from .._places import Box
+from ._chebyshev import Chebyshev
 from ._embeddings import FourierFeatures, PeriodicEmbedding, Rescale
+from ._hard import Plus
 from ._mlp import MLP, Dense
 from ._operators import FNO, DeepONet, SpectralConvolution
 
 _CLASSES: dict[str, type] = {
     c.__name__: c
-    for c in (Box, DeepONet, Dense, FNO, FourierFeatures, MLP, PeriodicEmbedding, Rescale, SpectralConvolution)
+    for c in (
+        *(Box, Chebyshev, DeepONet, Dense, FNO, FourierFeatures, MLP, PeriodicEmbedding, Plus, Rescale),
+        SpectralConvolution,
+    )
 }
 _FUNCTIONS = {
     "tanh": jnp.tanh,
