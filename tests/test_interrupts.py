@@ -1,6 +1,7 @@
 """Ctrl-C at every single call of the host: what was learned comes back, the checkpoint is whole, and the resumed run
 ends as the one that nobody interrupted."""
 
+import contextlib
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 import sclax as scl
 from sclax._base import precision, read_archive
 from sclax._run import door, programs
+from sclax._run.checkpoint import Checkpoint
 from sclax._run.progress import Reporter
 from sclax._run.source import Factory
 from sclax._run.train import Store
@@ -67,10 +69,11 @@ class Setting:
         self.controller = door.default_controller(self.task, None)
 
     def go(self, path, steps=None):
-        store = Store(self.task, door._checkpoint(path, self.task, self.problem, 0, None))
         clock, steer = scl.Clock(steps=steps or self.steps), lambda task: self.controller
-        with Interrupter(getattr(self, "at", None)) as self.interrupter:
-            return door.conduct(self.task, self.problem, steer, store, clock, Reporter(False), 0)
+        with contextlib.closing(Checkpoint(path)) as checkpoint:
+            store = Store(self.task, checkpoint.belongs_to(door.fingerprint(self.task, 0, None, None)))
+            with Interrupter(getattr(self, "at", None)) as self.interrupter:
+                return door.conduct(self.task, self.problem, steer, store, clock, Reporter(False), 0)
 
     def prepared(self, path):
         """A checkpoint of the run before the part that is looked at."""
