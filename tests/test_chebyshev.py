@@ -72,7 +72,7 @@ def test_a_sum_is_one():
 
 
 @pytest.mark.parametrize(
-    ("terms", "words"), [((3,), "one for each"), (0, "at least 1"), ((200, 200), "fewer"), ((2, "x"), "whole number")]
+    ("terms", "words"), [((3,), "one for each"), (0, "at least 1"), ((200, 200), "fewer")]
 )
 def test_bad_terms_are_refused(terms, words):
     with pytest.raises(ValueError, match=words):
