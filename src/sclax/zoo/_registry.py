@@ -28,8 +28,9 @@ class Entry:
         """The equation in lines of at most `width`, broken between its parts where these fit."""
         first, *rest = self.equation.split(",  ")
         lines = [first]
-        for part in rest:
-            if len(lines[-1]) + len(part) + 3 <= width:
+        for left, part in enumerate(rest, 1 - len(rest)):
+            comma = 1 if left < 0 else 0  # which ends the line if the next part does not fit on it
+            if len(lines[-1]) + len(part) + 3 + comma <= width:
                 lines[-1] += f",  {part}"
             else:
                 lines[-1] += ","
