@@ -20,8 +20,9 @@ TABLE = (
     {
         "samplers": "_base _baselines _chains _points",
         "nn": "_chebyshev _embeddings _hard _mlp _operators _store",
-        "reference": """_allen_cahn _burgers _convection _diffusion_sorption _gear _heat _helmholtz _kdv _klein_gordon
-            _lid_driven_cavity _navier_stokes _poisson _reaction_diffusion _support _wave""",
+        "reference": """_allen_cahn _burgers _burgers_sine _convection _corners _diffusion_sorption _gear _heat
+            _helmholtz _kdv _klein_gordon _lid_driven_cavity _lorenz _navier_stokes _poisson _reaction_diffusion
+            _support _wave""",
     },
     {
         "_laws": "conditions fields law losses observations",
@@ -36,8 +37,8 @@ TABLE = (
     {"_result": "abstract evaluate history operator_solution outcome plot promise record report solution storage"},
     {"_run": "best checkpoint controller door failure programs progress rules run source spare_draw stage train"},
     {
-        "zoo": """_allen_cahn _burgers _closed _convection _diffusion_sorption _eikonal _helmholtz _kdv
-            _lid_driven_cavity _load _navier_stokes _operators _reaction_diffusion _registry _rows _settings""",
+        "zoo": """_allen_cahn _burgers _burgers_front _closed _convection _diffusion_sorption _eikonal _helmholtz _kdv
+            _lid_driven_cavity _load _lorenz _navier_stokes _operators _reaction_diffusion _registry _rows _settings""",
     },
     {"cli": "_data _list _saying _solve _summary _words"},
 )

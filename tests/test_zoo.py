@@ -14,10 +14,12 @@ from sclax._result import evaluate
 from sclax.zoo import (
     _allen_cahn,
     _burgers,
+    _burgers_front,
     _diffusion_sorption,
     _eikonal,
     _kdv,
     _lid_driven_cavity,
+    _lorenz,
     _navier_stokes,
     _reaction_diffusion,
 )
@@ -113,12 +115,14 @@ def truth_of(problem):
 ON_GRIDS = {
     "reaction_diffusion": (_reaction_diffusion.fisher, 1e-5),
     "burgers": (_burgers.burgers_law, 2e-3),
+    "burgers_front": (_burgers_front.burgers_law, 2e-2),
     "diffusion_sorption": (_diffusion_sorption.sorption, 2e-3),
     "navier_stokes": (_navier_stokes.vorticity, 1e-5),
     "allen_cahn": (_allen_cahn.phase, 1e-4),
     "kdv": (_kdv.dispersion, 1e-3),
     "eikonal": (_eikonal.unit_slope, 1e-2),
-    "lid_driven_cavity": (_lid_driven_cavity.steady_flow, 2e-3),
+    "lid_driven_cavity": (_lid_driven_cavity.steady_flow, 1e-6),
+    "lorenz": (_lorenz.convection_rolls, 1e-6),
 }
 
 
@@ -163,12 +167,14 @@ def interpolant(problem, truth, nodes=5):
 CONDITIONS = {
     "reaction_diffusion": (1e-8, 1e-6),
     "burgers": (1e-8, 1e-5),
+    "burgers_front": (1e-8, None),
     "diffusion_sorption": (1e-8, None),
     "navier_stokes": (1e-3, 0.1),
     "allen_cahn": (5e-3, 1.5),
     "kdv": (1e-5, 0.5),
     "eikonal": (1e-4, None),
     "lid_driven_cavity": (1e-12, None),
+    "lorenz": (1e-12, None),
 }
 
 
@@ -213,6 +219,18 @@ def test_both_outlets_of_diffusion_sorption_can_be_posed():
         rows = outlet.law.rows(slope, problem.parameters, outlet.law.place.uniform(3, jax.random.key(0)))
         np.testing.assert_allclose(rows, expected, rtol=1e-5)
         assert (problem.reference is None) == text
+
+
+def test_the_parabolic_lid_is_another_problem_with_its_own_reference():
+    flat, round_ = scl.zoo.lid_driven_cavity(), scl.zoo.lid_driven_cavity(parabolic_lid=True)
+    at = {"x": jnp.array([0.0, 0.25, 0.5]), "y": jnp.ones(3)}
+    for problem, expected in ((flat, [1.0, 1.0, 1.0]), (round_, [0.0, 0.75, 1.0])):
+        lid = problem.terms[0].law
+        rows = lid.rows(lambda z: jnp.zeros(3), problem.parameters, at["x"][:, None])
+        np.testing.assert_allclose(np.abs(rows).ravel(), expected, atol=1e-6)
+        np.testing.assert_allclose(truth_of(problem)["u"].sel(x=at["x"], y=1.0), expected, atol=1e-12)
+    again = scl.zoo.build(Recipe("lid_driven_cavity", (("reynolds", 100.0), ("tolerance", None))))  # of an older file
+    assert again.reference is flat.reference
 
 
 # --- the paper's settings -----------------------------------------------------------------------------------------
@@ -287,8 +305,10 @@ def test_every_problem_is_built_again_from_its_recipe(name):
 
 
 def test_the_default_tolerance_scales_with_the_residual():
-    assert float(scl.zoo.convection(beta=50.0).tolerances["pde"]) == pytest.approx(1e-8 * 2500)
-    assert float(scl.zoo.convection(beta=(1.0, 30.0)).tolerances["pde"]) == pytest.approx(1e-8 * 900)
+    assert float(scl.zoo.convection(beta=50.0).tolerances["pde"]) == pytest.approx(1e-14 * 2500)
+    assert float(scl.zoo.convection(beta=(1.0, 30.0)).tolerances["pde"]) == pytest.approx(1e-14 * 900)
+    assert float(scl.zoo.lid_driven_cavity(reynolds=400.0).tolerances["pde"]) == pytest.approx(1e-14)
+    assert float(scl.zoo.lid_driven_cavity(tolerance=1e-3).tolerances["pde"]) == pytest.approx(1e-3)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .. import nn
-from .._base import Model, Scalar, changed, checks
+from .._base import Model, Scalar, changed, checks, precision
 from .._laws import Vocabulary, combinations, discretised, outputs
 from .._places import TIME, Box
 from ..samplers import Fixed, Uniform
@@ -173,5 +173,7 @@ def _split_parameters(parameters: dict[str, Any]) -> tuple[dict[str, Scalar], di
             ranges[name] = checks.interval("Problem.parameters", name, value)
         else:
             found = checks.number("Problem.parameters", name, value, " or an interval (low, high)")
-            fixed[name] = jnp.asarray(found)
+            # Not rounded to the precision of this moment: a method may solve in a higher one.
+            with precision.double():
+                fixed[name] = jnp.asarray(found)
     return fixed, ranges

@@ -6,6 +6,7 @@ float64 whose attributes say how they were made.
 
 from ._allen_cahn import allen_cahn as allen_cahn
 from ._burgers import burgers as burgers
+from ._burgers_sine import burgers_sine as burgers_sine
 from ._convection import convection as convection
 from ._diffusion_sorption import CONVERGED as CONVERGED
 from ._diffusion_sorption import PDEBENCH as PDEBENCH
@@ -19,6 +20,7 @@ from ._helmholtz import helmholtz_fem as helmholtz_fem
 from ._kdv import kdv as kdv
 from ._klein_gordon import klein_gordon as klein_gordon
 from ._lid_driven_cavity import lid_driven_cavity as lid_driven_cavity
+from ._lorenz import lorenz as lorenz
 from ._navier_stokes import diagonal_forcing as diagonal_forcing
 from ._navier_stokes import navier_stokes as navier_stokes
 from ._poisson import poisson as poisson

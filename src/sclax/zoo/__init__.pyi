@@ -1,5 +1,6 @@
 from ._allen_cahn import allen_cahn as allen_cahn
 from ._burgers import burgers as burgers
+from ._burgers_front import burgers_front as burgers_front
 from ._closed import heat as heat
 from ._closed import klein_gordon as klein_gordon
 from ._closed import poisson as poisson
@@ -11,6 +12,7 @@ from ._helmholtz import helmholtz as helmholtz
 from ._kdv import kdv as kdv
 from ._lid_driven_cavity import lid_driven_cavity as lid_driven_cavity
 from ._load import load as load
+from ._lorenz import lorenz as lorenz
 from ._navier_stokes import navier_stokes as navier_stokes
 from ._operators import burgers_operator as burgers_operator
 from ._operators import diffusion_sorption_operator as diffusion_sorption_operator

@@ -6,7 +6,7 @@ from .. import reference
 from .._laws import Dirichlet, Initial
 from .._places import Box
 from .._problem import Problem, average, worst_case
-from ._settings import checked, largest, recipe
+from ._settings import checked, largest, recipe, tight
 
 
 def string(u_tt, u_xx, c):
@@ -25,15 +25,15 @@ def plucked_start(x):
 def wave(c: float = 2.0, tolerance: float | None = None) -> Problem:
     """A plucked string:  uₜₜ = c² uₓₓ,  u(x, 0) = sin πx + ½ sin 4πx at rest,  fixed ends.
 
-    The solution is cos πct sin πx + ½ cos 4πct sin 4πx. The default `tolerance` is 1e-8 of the residual's scale
+    The solution is cos πct sin πx + ½ cos 4πct sin 4πx. The default `tolerance` is 1e-14 of the residual's scale
     squared, ((4πc)²/2)².
     """
-    limit = 1e-8 * ((4 * float(jnp.pi) * largest(c)) ** 2 / 2) ** 2
+    scale = (4 * float(jnp.pi) * largest(c)) ** 2 / 2
     return Problem(
         domain=Box(x=(0.0, 1.0), t=(0.0, 1.0)),
         parameters={"c": c},
         objective=average(Initial(plucked_start)) + average(Initial(0.0, order=1)) + average(Dirichlet(0.0)),
-        constraints={"pde": worst_case(string) <= (limit if tolerance is None else tolerance)},
+        constraints={"pde": worst_case(string) <= tight(scale, tolerance)},
         reference=plucked,
         recipe=recipe("wave", c=c, tolerance=tolerance),
     )
@@ -53,12 +53,16 @@ def cooling_start(x):
 
 @checked
 def heat(alpha: float = 0.1, tolerance: float | None = None) -> Problem:
-    """Heat in a rod:  uₜ = α uₓₓ,  u(x, 0) = sin πx,  cold ends.  The solution is exp(−απ²t) sin πx."""
+    """Heat in a rod:  uₜ = α uₓₓ,  u(x, 0) = sin πx,  cold ends.  The solution is exp(−απ²t) sin πx.
+
+    The default `tolerance` is 1e-14 of the residual's scale squared, max(απ², 1)².
+    """
+    scale = max(largest(alpha) * float(jnp.pi) ** 2, 1.0)
     return Problem(
         domain=Box(x=(0.0, 1.0), t=(0.0, 1.0)),
         parameters={"alpha": alpha},
         objective=average(Initial(cooling_start)) + average(Dirichlet(0.0)),
-        constraints={"pde": worst_case(conduction) <= (1e-8 if tolerance is None else tolerance)},
+        constraints={"pde": worst_case(conduction) <= tight(scale, tolerance)},
         reference=cooling,
         recipe=recipe("heat", alpha=alpha, tolerance=tolerance),
     )
@@ -76,12 +80,12 @@ def poisson_exact(x, y):
 def poisson(tolerance: float | None = None) -> Problem:
     """Poisson's equation on a square:  −Δu = 2π² sin πx sin πy,  u = 0 on the boundary;  u = sin πx sin πy.
 
-    The default `tolerance` is 1e-8 of the residual's scale squared, (2π²)².
+    The default `tolerance` is 1e-14 of the residual's scale squared, (2π²)².
     """
     return Problem(
         domain=Box(x=(0.0, 1.0), y=(0.0, 1.0)),
         objective=average(Dirichlet(0.0)),
-        constraints={"pde": worst_case(membrane) <= (4e-6 if tolerance is None else tolerance)},
+        constraints={"pde": worst_case(membrane) <= tight(2 * float(jnp.pi) ** 2, tolerance)},
         reference=poisson_exact,
         recipe=recipe("poisson", tolerance=tolerance),
     )
@@ -103,14 +107,14 @@ def klein_gordon_start(x):
 def klein_gordon(tolerance: float | None = None) -> Problem:
     """The nonlinear Klein-Gordon equation:  uₜₜ − uₓₓ + u³ = f  with the solution  u = x cos 5πt + (xt)³.
 
-    The default `tolerance` is 1e-8 of the residual's scale squared, (25π²)².
+    The default `tolerance` is 1e-14 of the residual's scale squared, (25π²)².
     """
     return Problem(
         domain=Box(x=(0.0, 1.0), t=(0.0, 1.0)),
         objective=average(Initial(klein_gordon_start))
         + average(Initial(0.0, order=1))
         + average(Dirichlet(klein_gordon_exact)),
-        constraints={"pde": worst_case(cubic_wave) <= (6e-4 if tolerance is None else tolerance)},
+        constraints={"pde": worst_case(cubic_wave) <= tight(25 * float(jnp.pi) ** 2, tolerance)},
         reference=klein_gordon_exact,
         recipe=recipe("klein_gordon", tolerance=tolerance),
     )

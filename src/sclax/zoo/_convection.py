@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from .._laws import Initial, Periodic
 from .._places import Box
 from .._problem import Problem, average, worst_case
-from ._settings import PaperSettings, Range, checked, even, largest, paper_objective, recipe
+from ._settings import PaperSettings, Range, checked, even, largest, paper_objective, recipe, tight
 
 
 def transport(u_t, u_x, beta):
@@ -29,17 +29,16 @@ def convection(beta: Range = 30.0, tolerance: float | None = None) -> Problem:
     """Linear transport on a ring:  uₜ + β uₓ = 0,  u(x, 0) = sin x,  periodic in x ∈ [0, 2π], t ∈ [0, 1].
 
     The exact solution is sin(x − βt). `beta` is the speed, or a range `(low, high)` for a family. Plain PINNs fail
-    from β = 30 on. The default `tolerance` is 1e-8 of the residual's scale squared, β².
+    from β = 30 on. The default `tolerance` is 1e-14 of the residual's scale squared, max(β, 1)².
 
     !!! example
         `scl.solve(scl.zoo.convection(beta=30)).error()`
     """
-    limit = 1e-8 * max(largest(beta), 1.0) ** 2 if tolerance is None else tolerance
     return Problem(
         domain=_domain(),
         parameters={"beta": beta},
         objective=average(Initial(wave)) + average(Periodic("x")),
-        constraints={"pde": worst_case(transport) <= limit},
+        constraints={"pde": worst_case(transport) <= tight(max(largest(beta), 1.0), tolerance)},
         reference=exact,
         recipe=recipe("convection", beta=beta, tolerance=tolerance),
     )

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from .._laws import Dirichlet
 from .._places import Box
 from .._problem import Problem, average, worst_case
-from ._settings import PaperSettings, Range, checked, even, largest, paper_objective, recipe
+from ._settings import PaperSettings, Range, checked, even, largest, paper_objective, recipe, tight
 
 
 def exact(x, y, a1, a2):
@@ -25,14 +25,14 @@ def helmholtz(a1: Range = 2.0, a2: Range = 3.0, k: float = 1.0, tolerance: float
     """Δu + k² u = τ  on [0, 1]² with the solution  u = sin(πa₁x) sin(πa₂y),  prescribed on the boundary.
 
     `a1` and `a2` are numbers or ranges `(low, high)` of a family; k = 1 is far from resonance (k² = 2π² is the first
-    eigenvalue). The default `tolerance` is 1e-8 of the residual's scale squared, (π²(a₁² + a₂²))².
+    eigenvalue). The default `tolerance` is 1e-14 of the residual's scale squared, (π²(a₁² + a₂²))².
     """
     scale = float(jnp.pi) ** 2 * (largest(a1) ** 2 + largest(a2) ** 2)
     return Problem(
         domain=_domain(),
         parameters={"a1": a1, "a2": a2, "k": k},
         objective=average(Dirichlet(exact)),
-        constraints={"pde": worst_case(helmholtz_law) <= (1e-8 * scale**2 if tolerance is None else tolerance)},
+        constraints={"pde": worst_case(helmholtz_law) <= tight(scale, tolerance)},
         reference=exact,
         recipe=recipe("helmholtz", a1=a1, a2=a2, k=k, tolerance=tolerance),
     )

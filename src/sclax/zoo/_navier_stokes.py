@@ -8,7 +8,7 @@ from .. import reference
 from .._laws import Dirichlet, Initial, Periodic
 from .._places import Box
 from .._problem import Problem, Solved, average, worst_case
-from ._settings import OperatorSettings, checked, recipe
+from ._settings import OperatorSettings, checked, recipe, tight
 
 
 def vorticity(w, w_t, w_x, w_y, w_xx, w_yy, psi_x, psi_y, psi_xx, psi_yy, x, y, nu):
@@ -47,7 +47,8 @@ def navier_stokes(nu: float = 1e-3, tolerance: float | None = None) -> Problem:
     """Navier-Stokes on a torus:  wₜ + u·∇w = ν Δw + f,  u = (ψ_y, −ψₓ),  −Δψ = w,  f = 0.1 (sin + cos) 2π(x + y).
 
     The unknowns are the vorticity `w`, which starts from four eddies, and the stream function `psi`, zero at the
-    origin. The reference is Fourier collocation on 64² points with ETDRK4. The default `tolerance` is 1e-8.
+    origin. The reference is Fourier collocation on 64² points with ETDRK4. The default `tolerance` is 1e-14
+    of the residual's scale squared, 1².
     """
     domain = Box(x=(0.0, 1.0), y=(0.0, 1.0), t=(0.0, 1.0))
     return Problem(
@@ -58,7 +59,7 @@ def navier_stokes(nu: float = 1e-3, tolerance: float | None = None) -> Problem:
         + average(Periodic("x", order=1))
         + average(Periodic("y", order=1))
         + average(Dirichlet(0.0, on=domain.face(x=0, y=0), unknown="psi")),
-        constraints={"pde": worst_case(vorticity) <= (1e-8 if tolerance is None else tolerance)},
+        constraints={"pde": worst_case(vorticity) <= tight(1.0, tolerance)},
         reference=REFERENCE,
         recipe=recipe("navier_stokes", nu=nu, tolerance=tolerance),
     )

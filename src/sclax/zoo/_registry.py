@@ -28,8 +28,9 @@ class Entry:
         """The equation in lines of at most `width`, broken between its parts where these fit."""
         first, *rest = self.equation.split(",  ")
         lines = [first]
-        for part in rest:
-            if len(lines[-1]) + len(part) + 3 <= width:
+        for left, part in enumerate(rest, 1 - len(rest)):
+            comma = 1 if left < 0 else 0  # which ends the line if the next part does not fit on it
+            if len(lines[-1]) + len(part) + 3 + comma <= width:
                 lines[-1] += f",  {part}"
             else:
                 lines[-1] += ","
@@ -107,8 +108,19 @@ ENTRIES: dict[str, Entry] = {
         Entry("kdv", "uₜ + u uₓ + δ uₓₓₓ = 0,  u(x, 0) = cos πx,  periodic in x ∈ [−1, 1], t ∈ [0, 1]", "_kdv"),
         Entry(
             "lid_driven_cavity",
-            "(u·∇)u = −∇p + Δu/Re,  ∇·u = 0,  u = (1, 0) on y = 1,  u = 0 on the other walls of [0, 1]²",
+            "(u·∇)u = −∇p + Δu/Re,  ∇·u = 0,  u = (1, 0) or (4x(1 − x), 0) on y = 1,  "
+            "u = 0 on the other walls of [0, 1]²",
             "_lid_driven_cavity",
+        ),
+        Entry(
+            "burgers_front",
+            "uₜ + u uₓ = ν uₓₓ,  u(x, 0) = −sin πx,  u = 0 at x = ±1,  x ∈ [−1, 1], t ∈ [0, 1]",
+            "_burgers_front",
+        ),
+        Entry(
+            "lorenz",
+            "x′ = 10 (y − x),  y′ = x (28 − z) − y,  z′ = x y − 8/3 z,  x = y = z = 1 at t = 0,  t ∈ [0, 15]",
+            "_lorenz",
         ),
     )
 }

@@ -27,6 +27,18 @@ def largest(value: Range) -> float:
     return max(abs(v) for v in value) if isinstance(value, tuple | list) else abs(value)
 
 
+FINE = 1e-14
+
+
+def tight(scale: float, tolerance: float | None) -> float:
+    """A problem's tolerance: the one asked for, else 1e-14 of the residual's `scale` squared.
+
+    Losses are squares, so this asks for residuals of 1e-7 of the terms that they are the difference of. Solutions are
+    then good to 1e-9 and less where they are smooth; tolerances far above would let a run end before.
+    """
+    return FINE * scale**2 if tolerance is None else tolerance
+
+
 LARGEST = 1e15  # numbers whose squares single precision holds
 
 
