@@ -71,9 +71,7 @@ def test_a_sum_is_one():
     np.testing.assert_allclose(Plus(first, second)(z), first(z) + 0.5, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("terms", "words"), [((3,), "one for each"), (0, "at least 1"), ((200, 200), "fewer")]
-)
+@pytest.mark.parametrize(("terms", "words"), [((3,), "one for each"), (0, "at least 1"), ((200, 200), "fewer")])
 def test_bad_terms_are_refused(terms, words):
     with pytest.raises(ValueError, match=words):
         Chebyshev(BOX, terms=terms)

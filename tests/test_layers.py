@@ -19,7 +19,7 @@ TABLE = (
     {"_places": "box place points reading slices sobol"},
     {
         "samplers": "_base _baselines _chains _points",
-        "nn": "_chebyshev _embeddings _hard _mlp _operators _store",
+        "nn": "_chebyshev _embeddings _hard _mlp _operators _store _tiles",
         "reference": """_allen_cahn _burgers _burgers_sine _convection _corners _diffusion_sorption _gear _heat
             _helmholtz _kdv _klein_gordon _lid_driven_cavity _lorenz _navier_stokes _poisson _reaction_diffusion
             _support _wave""",
@@ -33,9 +33,13 @@ TABLE = (
     {
         "_methods": """dual eigenbasis first_order gauss_newton gram march method penalty primal primal_dual
             warm_start""",
+        "_spectral": "fronts jets march method newton system tiles",
     },
     {"_result": "abstract evaluate history operator_solution outcome plot promise record report solution storage"},
-    {"_run": "best checkpoint controller door failure programs progress rules run source spare_draw stage train"},
+    {
+        "_run": """best checkpoint controller door failure polynomials programs progress rules run source spare_draw
+            stage train""",
+    },
     {
         "zoo": """_allen_cahn _burgers _burgers_front _closed _convection _diffusion_sorption _eikonal _helmholtz _kdv
             _lid_driven_cavity _load _lorenz _navier_stokes _operators _reaction_diffusion _registry _rows _settings""",
@@ -150,6 +154,7 @@ READ = {
     "PaperSettings": {"zoo/_rows.py"},
     "FunctionResidual": {"_laws/conditions.py"},
     "Promise": {"_result/promise.py"},
+    "Spectral": {"_run/door.py"},
     "Traced": {"_base/functions.py"},
     "GaussianField": {"data/_generators.py"},
     # What the unpickler makes of a file's own objects.
@@ -158,7 +163,7 @@ READ = {
     "_Storage": {"data/_tensors.py"},
     # A name in a signature stands for one of three kinds of quantity, and for nothing else.
     "Parameter": {"_laws/fields.py"},
-    "Derivative": {"_laws/conditions.py", "_laws/fields.py", "_problem/grids.py"},
+    "Derivative": {"_laws/conditions.py", "_laws/fields.py", "_problem/grids.py", "_spectral/system.py"},
 }
 
 

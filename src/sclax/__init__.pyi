@@ -56,6 +56,7 @@ from ._run import Stage as Stage
 from ._run import Stop as Stop
 from ._run import Task as Task
 from ._run import solve as solve
+from ._spectral import Spectral as Spectral
 from ._version import __version__ as __version__
 from .samplers import R3 as R3
 from .samplers import RAD as RAD

@@ -24,7 +24,7 @@ from .fields import (
     nonlocal_function,
     outputs,
 )
-from .law import AbstractCondition, AbstractNamed, Law, OnSamples, unknown_index
+from .law import AbstractCondition, AbstractNamed, AbstractResidual, Law, OnSamples, unknown_index
 
 Value = NamedFunction | Constant
 
@@ -278,6 +278,10 @@ class PeriodicResidual(AbstractNamed):
         at = lambda z: components(self.function(model, parameters, z), "Periodic")
         return at(low) - at(high)
 
+    def seen(self, parameters, place, w):
+        low = place.embed(w)
+        return jnp.stack([low, low.at[self.coordinate].add(self.shift)])
+
 
 class Periodic(AbstractCondition):
     """Periodicity:  ∂ᵏu/∂cᵏ agrees at both ends of coordinate c, for k = 0 … `order`.
@@ -344,6 +348,8 @@ class InvarianceResidual(AbstractNamed):
     maps: tuple[tuple[int, Value], ...]
     domain: Box
     unknowns: int = eqx.field(static=True)
+
+    seen = AbstractResidual.seen  # nobody can tell: the image may lie outside the domain
 
     def __call__(self, model, parameters, place, w):
         z = place.embed(w)

@@ -33,6 +33,12 @@ class AbstractResidual(eqx.Module):
         """The quantities that the residual names; None where nobody can see them."""
         return None
 
+    def seen(
+        self, parameters: Parameters, place: AbstractPlace, w: Float[Array, " k"]
+    ) -> Float[Array, "points d"] | None:
+        """The points around which the residual looks at the network; None where nobody can tell."""
+        return None
+
 
 class AbstractNamed(AbstractResidual):
     """A residual that names all that it asks for, in the functions that it is made of."""
@@ -42,6 +48,9 @@ class AbstractNamed(AbstractResidual):
         parts = jax.tree.leaves(self, is_leaf=lambda part: hasattr(part, "quantities"))
         found = [part.quantities for part in parts if hasattr(part, "quantities")]
         return None if None in found else tuple(quantity for quantities in found for quantity in quantities)
+
+    def seen(self, parameters, place, w):
+        return None if self.asked is None else place.embed(w)[None]
 
 
 class Law(eqx.Module):

@@ -29,6 +29,9 @@ class ObservationResidual(AbstractResidual):
     def asked(self) -> Asked:
         return tuple(Coordinate(i) for i in range(self.points.shape[-1]))  # data vary along all of them
 
+    def seen(self, parameters, place, w):
+        return self.points[w[0].astype(int)]
+
     def __call__(self, model, parameters, place, w):
         sample = w[0].astype(int)
         found = jax.vmap(lambda z: outputs(model, z, self.unknowns))(self.points[sample])

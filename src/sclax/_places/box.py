@@ -108,6 +108,10 @@ class Box(AbstractPlace):
     def chart(self) -> "Box":
         return self
 
+    @property
+    def parts(self) -> tuple[AbstractPlace, ...]:
+        return (self,)
+
     def embed(self, w: Float[Array, " k"]) -> Point:
         return w
 
@@ -205,6 +209,10 @@ class Face(AbstractPlace):
         return self.fixed
 
     @property
+    def parts(self) -> tuple[AbstractPlace, ...]:
+        return (self,)
+
+    @property
     def chart(self) -> Box:
         fixed = dict(self.fixed)
         return self.domain.select(name for name in self.domain.names if name not in fixed)
@@ -248,6 +256,10 @@ class Faces(AbstractPlace):
     @property
     def measure(self) -> float:
         return sum(piece.measure for piece in self.pieces)
+
+    @property
+    def parts(self) -> tuple[AbstractPlace, ...]:
+        return self.pieces
 
     @property
     def ends(self) -> np.ndarray:

@@ -73,6 +73,11 @@ class AbstractPlace(eqx.Module):
         return ()
 
     @property
+    def parts(self) -> tuple["AbstractPlace", ...]:
+        """The place as places whose charts are coordinates of the domain; none where it is not made of such."""
+        return ()
+
+    @property
     def parameter_columns(self) -> tuple[int, ...]:
         """The chart coordinates that are parameters of a family."""
         return tuple(map(self.chart.names.index, self.chart.parameters))

@@ -223,7 +223,8 @@ def samples(problem: Problem, history: History, path: Path_ = None) -> Figure | 
         axis.set_xlim(*problem.domain.ends(shown[0]))
         axis.set_xlabel(label(shown[0]), fontsize=10)
         axis.set_title(f"step {cloud.step}", fontsize=10, color=INK)
-    weighed = "" if all(np.allclose(cloud.weights, 1.0) for cloud in clouds) else ", areas as their weights"
+    between = "\n" if len(clouds) == 1 else " "
+    weighed = "" if all(np.allclose(cloud.weights, 1.0) for cloud in clouds) else f",{between}areas as their weights"
     figure.suptitle(f"worst-case points of {name}{weighed}", fontsize=10, color=INK)
     return finish(figure, path)
 

@@ -16,6 +16,7 @@ from .._base import read_archive, regular, replaced, write_archive
 
 MARKER, STATES = "sclax.json", "states"
 LOCK, HOLDER = ".lock", ".holder.json"
+FIRST = "polynomials"  # a checkpoint inside, of what is tried before a network
 KEEP = 2  # states
 
 Say = Callable[[str], Any]
@@ -36,7 +37,7 @@ class Checkpoint:
             raise ValueError(f"solve: `checkpoint={str(path)!r}` is a file; give a directory.")
         try:
             found = {p.name for p in self.path.iterdir()} if self.path.exists() else set()
-            if found - {STATES, LOCK, HOLDER} and MARKER not in found:
+            if found - {STATES, LOCK, HOLDER, FIRST} and MARKER not in found:
                 raise ValueError(
                     f"solve: `checkpoint={str(path)!r}` holds files that are not a checkpoint of sclax. "
                     "Nothing was written; give an empty or new directory."

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import time
 import warnings
 from typing import Any, TypedDict, Unpack, overload
 
@@ -16,10 +17,12 @@ from .._base import checks, digest, precision, refreshed
 from .._methods import AbstractMethod, DualAscent, GaussNewton, PrimalDual, State, soap
 from .._problem import AbstractProblem, OperatorProblem, Problem, Samples
 from .._result import RESULTS, AbstractSolution, OperatorSolution, Solution, solution_of
+from .._spectral import Spectral, Unsuited
 from . import programs
 from .best import HeldOut
 from .checkpoint import Checkpoint
 from .controller import AbstractController, Clock, KeepLast, Steering
+from .polynomials import better, polynomials
 from .progress import Reporter
 from .run import Task
 from .source import source_of
@@ -79,7 +82,7 @@ class Options(TypedDict, total=False):
     progress: bool
 
 
-Method = AbstractMethod | None
+Method = AbstractMethod | Spectral | None
 
 
 @overload
@@ -110,7 +113,7 @@ def solve(
 def solve(
     problem: AbstractProblem,
     model: Any = None,
-    method: AbstractMethod | None = None,
+    method: Method = None,
     *,
     seed: int = 0,
     steps: int | None = None,
@@ -120,16 +123,20 @@ def solve(
     controller: Steering | None = None,
     progress: bool = True,
 ) -> Any:
-    """Trains a network that satisfies the problem's constraints and minimises its objective.
+    """Finds a function that satisfies the problem's constraints and minimises its objective.
+
+    With neither model nor method, polynomials on tiles are tried first (`Spectral`), where the domain has up to three
+    dimensions; they take seconds and say whether they converge. Where they do not, a network is trained, and the better
+    of both by the laws on spare points is the solution.
 
     **Arguments:**
 
     - `model`: a network, or a function `(domain, outputs, key)` that builds one; default: an MLP of 4 × 50, tanh, or a
       small FNO for an operator.
-    - `method`: `PrimalDual(...)` or `Penalty(...)`; default: Gauss-Newton steps and dual ascent, by one rule for all
-      problems; `print(solution.method)` shows what was chosen.
+    - `method`: `PrimalDual(...)`, `Penalty(...)` or `Spectral()`; default for networks: Gauss-Newton steps and dual
+      ascent, by one rule for all problems; `print(solution.method)` shows what was chosen.
     - `seed`: of the weights and of all draws; same seed, same result. A network that exists already keeps its weights.
-    - `steps`, `seconds`: when to stop; seconds are those of training, without compilation. With neither, training ends
+    - `steps`, `seconds`: when to stop; steps are those of a network, which is then trained at once; seconds are those of training, without compilation. With neither, training ends
       when every constraint holds and the objective is flat; or, of a second-order method, far below what the tolerances
       ask for, or without progress any more; after 5 minutes at the latest. `solution.converged` says whether it came to
       such an end.
@@ -149,10 +156,71 @@ def solve(
     """
     if not isinstance(problem, AbstractProblem):
         raise ValueError(f"solve: `problem` must be a Problem, got {problem!r:.80}.")
-    if method is not None and not isinstance(method, AbstractMethod):
-        raise ValueError(f"solve: `method` must be PrimalDual(...) or Penalty(...), got {method!r:.80}.")
+    if method is not None and not isinstance(method, AbstractMethod | Spectral):
+        raise ValueError(f"solve: `method` must be PrimalDual(...), Penalty(...) or Spectral(), got {method!r:.80}.")
     clock, seed, seeds = asked_for(steps, seconds, seed, seeds)
     problem = refreshed(problem)  # a global that a law computes with may have changed since it was stated
+    if isinstance(method, Spectral):
+        _only_polynomials(model, steps, seeds, controller)
+        with Reporter(progress) as reporter:
+            try:
+                return polynomials(problem, method, seed, seconds, checkpoint, reporter).solution
+            except Unsuited as reason:
+                raise ValueError(
+                    f"solve: `method={method!r}` does not solve this problem: {reason}. Leave `method` out, and a "
+                    "network is trained."
+                ) from reason
+    if model is method is steps is seeds is controller is None:
+        return _polynomials_first(problem, seed, clock, checkpoint, progress)
+    return _network(problem, model, method, clock, seed, seeds, checkpoint, controller, Reporter(progress))
+
+
+def _only_polynomials(model: Any, steps: Any, seeds: Any, controller: Any) -> None:
+    given = {"model": model, "steps": steps, "seeds": seeds, "controller": controller}
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"solve: `{name}` is for networks, and Spectral() trains none; leave it out.")
+
+
+def _polynomials_first(
+    problem: AbstractProblem, seed: int, clock: Clock, checkpoint: Directory | None, progress: bool
+) -> Any:
+    """Polynomials where they converge, else a network, and of both the better one."""
+    reporter = Reporter(progress)
+    began = time.monotonic()
+    candidate = None
+    try:
+        with reporter:
+            # Half of the time, so that a network that has to do it after all has as much.
+            half = None if clock.seconds is None else clock.seconds / 2
+            found = polynomials(problem, Spectral(), seed, half, checkpoint, reporter)
+            if found.good:
+                return found.solution
+            candidate = found.solution
+            reporter.say(
+                "polynomials do not converge: their last coefficients stay large. Training a network; the better of "
+                "both is the solution."
+            )
+    except Unsuited as reason:
+        reporter.say(f"no polynomials ({reason}): training a network.")
+    if clock.seconds is not None:
+        clock = clock._replace(seconds=max(clock.seconds - (time.monotonic() - began), clock.seconds / 2))
+    network = _network(problem, None, None, clock, seed, None, checkpoint, None, Reporter(progress))
+    return network if candidate is None else better(candidate, network)
+
+
+def _network(
+    problem: AbstractProblem,
+    model: Any,
+    method: AbstractMethod | None,
+    clock: Clock,
+    seed: int,
+    seeds: int | None,
+    checkpoint: Directory | None,
+    controller: Steering | None,
+    reporter: Reporter,
+) -> Any:
+    """Trains a network."""
     source, weights = source_of(problem, model)
     method = default_method(problem, weights) if method is None else method
     with contextlib.ExitStack() as stack:
@@ -163,7 +231,7 @@ def solve(
         # Compiled code sees the bare problem: two speeds of one equation share it.
         bare, many = posed.bare(), seeds is not None
         keys = jnp.stack([jr.key(seed + k) for k in range(seeds)]) if seeds is not None else jr.key(seed)
-        reporter = stack.enter_context(Reporter(progress))
+        stack.enter_context(reporter)
         built, rest = programs.build(Stage().pose(bare), method, source, keys, many)
         task = Task(bare, method, source, keys, built, rest, many, method.primal.start.evaluations(bare))
         if kept is not None:

@@ -82,6 +82,14 @@ class Reporter:
             self._last = time.monotonic()
             print(text, file=sys.stderr, flush=True)
 
+    def note(self, text: str, done: float) -> None:
+        """How far it has come, in words and as a share."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, description=escape(text))
+        elif self._lines and time.monotonic() - self._last >= self._interval:
+            self._last = time.monotonic()
+            print(text, file=sys.stderr, flush=True)
+
     def say(self, text: str) -> None:
         """A message that stays."""
         if self._bar is not None:

@@ -2,6 +2,7 @@
 function on a grid to those of another. Any callable pytree works in their place."""
 
 from ._chebyshev import Chebyshev as Chebyshev
+from ._chebyshev import differentiation as differentiation
 from ._embeddings import FourierFeatures as FourierFeatures
 from ._embeddings import PeriodicEmbedding as PeriodicEmbedding
 from ._embeddings import Rescale as Rescale
@@ -13,6 +14,7 @@ from ._operators import FNO as FNO
 from ._operators import DeepONet as DeepONet
 from ._store import describe as describe
 from ._store import rebuild as rebuild
+from ._tiles import Tiles as Tiles
 
 __all__ = [
     "FNO",
@@ -25,4 +27,5 @@ __all__ = [
     "PeriodicEmbedding",
     "Plus",
     "Rescale",
+    "Tiles",
 ]

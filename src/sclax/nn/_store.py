@@ -15,12 +15,13 @@ from ._embeddings import FourierFeatures, PeriodicEmbedding, Rescale
 from ._hard import Plus
 from ._mlp import MLP, Dense
 from ._operators import FNO, DeepONet, SpectralConvolution
+from ._tiles import Tiles
 
 _CLASSES: dict[str, type] = {
     c.__name__: c
     for c in (
         *(Box, Chebyshev, DeepONet, Dense, FNO, FourierFeatures, MLP, PeriodicEmbedding, Plus, Rescale),
-        SpectralConvolution,
+        *(SpectralConvolution, Tiles),
     )
 }
 _FUNCTIONS = {

@@ -1,0 +1,282 @@
+"""Slab after slab along time, each as long and its tiles as fine as the solution wants; all at once without time."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._places import TIME
+from .._problem import AbstractProblem
+from .fronts import Undetermined
+from .jets import linearised, orders
+from .method import Spectral
+from .newton import Newton, newton
+from .system import Piece, Unsuited, pieces, system
+from .tiles import Axis, Solved, Tile, fitted, tiles
+
+NUMBERS = ("now", "length", "tail", "newtons", "evaluations", "work")
+FIRST_TERMS = 8
+FIRST_SLAB = 1 / 8  # of the whole time
+SHORTEST = 2.0**-17  # slab, of the whole time
+FINEST = 2.0**-15  # interval, of its side
+LAST = 3  # coefficients that tell what is missing
+STEP_WORK, ALL_AT_ONCE = 8e9, 2e11  # operations of one step, of a slab and of the whole domain
+ALL_WORK = 3e12  # operations of all steps
+TRIAL_WORK = 1e11  # after which it must be on the way to come to the end
+
+
+class Marched(NamedTuple):
+    """How far it has come: the parts that are solved, where the next one begins and how long it is to be, its axes, the
+    sizes of the unknowns, the largest of the last coefficients, what was spent, and the losses of the last part."""
+
+    parts: tuple[Solved, ...]
+    now: float
+    length: float
+    axes: tuple[Axis, ...]
+    scales: np.ndarray
+    tail: float = 0.0
+    newtons: int = 0
+    evaluations: int = 0
+    work: float = 0.0
+    losses: dict[str, np.ndarray] = {}  # noqa: RUF012 -- never changed
+
+    def stored(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """As plain data and named arrays, for a file."""
+        here = [tile for part in self.parts for tile in part.tiles]
+        about = {
+            "parts": [len(part.tiles) for part in self.parts],
+            "terms": [tile.terms for tile in here],
+            "axes": [list(axis) for axis in self.axes],
+            **{name: getattr(self, name) for name in NUMBERS},
+        }
+        arrays = {
+            "lower": np.asarray([tile.lower for tile in here]),
+            "upper": np.asarray([tile.upper for tile in here]),
+            "scales": self.scales,
+        }
+        every = [c.ravel() for part in self.parts for c in part.coefficients]
+        return about, {**arrays, "coefficients": np.concatenate(every) if every else np.zeros(0)}
+
+    @staticmethod
+    def restored(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Marched":
+        """What was stored."""
+        corners = zip(arrays["lower"].tolist(), arrays["upper"].tolist(), about["terms"], strict=True)
+        here = [Tile(*map(tuple, corner)) for corner in corners]
+        unknowns, at, parts = len(arrays["scales"]), 0, []
+        for count in about["parts"]:
+            mine, here = here[:count], here[count:]
+            found = []
+            for tile in mine:
+                size = unknowns * len(tile.indices)
+                found.append(arrays["coefficients"][at : at + size].reshape(unknowns, -1))
+                at += size
+            parts.append(Solved(mine, found))
+        axes = tuple(Axis(tuple(edges), tuple(terms)) for edges, terms in about["axes"])
+        numbers = {name: about[name] for name in NUMBERS}
+        return Marched(tuple(parts), axes=axes, scales=arrays["scales"], **numbers)
+
+
+class Attempt(NamedTuple):
+    """What was found on the tiles of some axes; `tails` are the sizes of the last coefficients, by interval."""
+
+    solved: Solved
+    newton: Newton
+    scales: np.ndarray
+    tails: list[list[float]]
+    spent: Marched  # as before, but for what it has spent
+
+    @property
+    def tail(self) -> float:
+        return max(tail for row in self.tails for tail in row)
+
+
+class March:
+    """The way through a problem, of which `first` is the beginning and `steps` gives all that follows."""
+
+    def __init__(self, problem: AbstractProblem, method: Spectral):
+        self.problem, self.method = problem, method
+        self.laws = pieces(problem)
+        self.later = [piece for piece in self.laws if TIME not in dict(piece.place.constants)]
+        self.axis = problem.domain.names.index(TIME) if problem.direction else None
+        self.forward = problem.direction >= 0
+        self.highest = max(piece.law.order for piece in self.laws)
+
+    def compile(self) -> None:
+        """Compiles what all steps use, by one point of each law."""
+        for piece in self.laws:
+            w = np.asarray(piece.place.grid(1), float)[:1]
+            alongs = orders(self.problem.domain.dimension, piece.law.order)
+            points = piece.law.residual.seen(self.problem.parameters, piece.place, w[0])
+            if points is None:
+                raise Unsuited(f"nobody can see where `{piece.term.name}` looks")
+            jets = np.zeros((1, len(points), len(alongs), len(self.problem.unknowns)))
+            linearised(piece.law, self.problem.parameters, piece.place, w, jets, alongs)
+
+    @property
+    def first(self) -> Marched:
+        domain = self.problem.domain
+        axes = tuple(Axis(ends, (FIRST_TERMS,)) for ends in zip(domain.lower, domain.upper, strict=True))
+        scales = np.zeros(len(self.problem.unknowns))
+        if self.axis is None:
+            return Marched((), 0.0, 1.0, axes, scales)
+        low, high = domain.lower[self.axis], domain.upper[self.axis]
+        return Marched((), low if self.forward else high, FIRST_SLAB * (high - low), axes, scales)
+
+    def share(self, marched: Marched) -> float:
+        """How much of the way is done."""
+        if self.axis is None:
+            return float(bool(marched.parts))
+        low, high = self.problem.domain.lower[self.axis], self.problem.domain.upper[self.axis]
+        return abs(marched.now - (low if self.forward else high)) / (high - low)
+
+    def steps(self, marched: Marched) -> Iterator[Marched]:
+        """Every state that follows, to the end."""
+        if self.axis is None:
+            if not marched.parts:
+                yield from self._levels(marched)
+            return
+        while self.share(marched) < 1:
+            marched = self._slab(marched, self.axis)
+            if marched.work > TRIAL_WORK and self.share(marched) < marched.work / ALL_WORK:
+                raise Unsuited(f"{self.share(marched):.0%} of the way took {marched.work:.1e} operations")
+            yield marched
+
+    # --- all at once, level by level ---
+
+    def _levels(self, marched: Marched) -> Iterator[Marched]:
+        start = lambda z: np.zeros((len(z), len(self.problem.unknowns)))
+        failed = 0
+        while True:
+            found = self._attempt(marched, self.laws, None, start)
+            failed = 0 if found.newton.converged else failed + 1
+            if failed > 1:
+                raise Unsuited("Gauss-Newton steps do not converge")
+            marched = found.spent._replace(parts=(found.solved,), tail=found.tail, losses=found.newton.losses)
+            # The coarsest intervals first: the rest of the coefficients is not to be trusted before.
+            limit = max(self.method.ambition, 0.01 * found.tail)
+            finer = self._finer(marched.axes, found, limit)
+            yield marched
+            if found.tail <= self.method.ambition or finer == marched.axes:
+                return
+            marched = marched._replace(axes=finer)
+            start = lambda z, old=found.solved: old(z, (0,) * z.shape[1])
+
+    # --- slab after slab ---
+
+    def _slab(self, marched: Marched, axis: int) -> Marched:
+        """The next slab: shorter and finer until its last coefficients are small enough."""
+        low, high = self.problem.domain.lower[axis], self.problem.domain.upper[axis]
+        end, span = (high if self.forward else low), high - low
+        before = marched.parts[-1] if marched.parts else None
+        ambition, now = self.method.ambition, marched.now
+        start = self._continued(before, axis, now)
+        while True:
+            left = abs(end - now)
+            length = left if marched.length > 0.8 * left else marched.length
+            then = end if length == left else now + (length if self.forward else -length)
+            slab = Axis((min(now, then), max(now, then)), (self.method.slab_terms,))
+            marched = marched._replace(axes=(*marched.axes[:axis], slab, *marched.axes[axis + 1 :]))
+            found = self._attempt(marched, self.laws if before is None else self.later, before, start)
+            marched, solved, tail = found.spent, found.newton.converged, found.tails[axis][0]
+            factor = 0.9 * (ambition / max(tail, 1e-300)) ** (1 / self.method.slab_terms)
+            shortest = length <= SHORTEST * span
+            if shortest and not solved:
+                raise Unsuited(f"no slab at t = {now:.3g} is short enough")
+            finer = self._finer(marched.axes, found, ambition) if solved else marched.axes
+            if solved and (tail <= ambition or shortest) and finer == marched.axes:
+                break
+            shrink = max(min(factor, 0.7), 0.2) if solved else 0.25
+            length = length if solved and tail <= ambition else max(shrink * length, SHORTEST * span)
+            marched = marched._replace(axes=finer, length=length)
+        axes = tuple(
+            a if i == axis else a.coarsened(row, 1e-3 * ambition, self.method.terms)
+            for i, (a, row) in enumerate(zip(marched.axes, found.tails, strict=True))
+        )
+        return marched._replace(
+            parts=(*marched.parts, found.solved),
+            now=then,
+            length=length * min(max(factor, 0.5), 2.0),
+            axes=axes,
+            scales=found.scales,
+            tail=max(marched.tail, found.tail),
+            losses=found.newton.losses,
+        )
+
+    def _continued(self, before: Solved | None, axis: int, now: float) -> Callable[[np.ndarray], np.ndarray]:
+        """What a slab begins with: what holds at its beginning, at all of its times."""
+
+        def start(z: np.ndarray) -> np.ndarray:
+            if before is None:
+                return np.zeros((len(z), len(self.problem.unknowns)))
+            z = z.copy()
+            z[:, axis] = now
+            return before(z, (0,) * z.shape[1])
+
+        return start
+
+    # --- what both need ---
+
+    def _attempt(self, marched: Marched, laws: list[Piece], before: Any, start: Any) -> Attempt:
+        """Solves on the tiles of the axes."""
+        here = tiles(marched.axes)
+        join = None if self.axis is None else (self.axis, 0 if self.forward else 1)
+        try:
+            rows = system(self.problem, laws, here, before, join)
+            found = newton(rows, [fitted(tile, start) for tile in here])
+        except Undetermined as error:
+            raise Unsuited(f"the laws leave the solution open ({error})") from error
+        if not all(np.all(np.isfinite(c)) for c in found.coefficients):
+            raise Unsuited("a law is not finite")
+        points = sum(len(g.w) for g in rows.groups if g.piece.law.order > 0)
+        spent = marched._replace(
+            newtons=marched.newtons + found.steps,
+            evaluations=marched.evaluations + points * (found.steps + 1),
+            work=marched.work + found.steps * self._work(here),
+        )
+        sizes = np.max([np.max(np.abs(c), axis=1) for c in found.coefficients], axis=0)
+        scales = np.maximum(marched.scales, sizes)
+        scales = np.maximum(scales, 1e-6 * np.max(scales)) + np.finfo(float).tiny
+        solved = Solved(here, found.coefficients)
+        return Attempt(solved, found, scales, self._tails(marched.axes, solved, scales), spent)
+
+    def _tails(self, axes: tuple[Axis, ...], solved: Solved, scales: np.ndarray) -> list[list[float]]:
+        """The sizes of the last coefficients along each interval of each axis, in those of the unknowns, as the mean
+        square over space sees them: what is missing on a small tile counts less."""
+        lengths = self.problem.domain.lengths
+        space = [i for i in range(len(axes)) if i != self.axis]
+        found = [[0.0] * len(axis.terms) for axis in axes]
+        for tile, c in zip(solved.tiles, solved.coefficients, strict=True):
+            root = math.sqrt(math.prod(tile.lengths[space] / lengths[space]))
+            for i, axis in enumerate(axes):
+                j = axis.edges.index(tile.lower[i])
+                last = tile.indices[:, i] >= tile.terms[i] - LAST
+                size = root * float(np.max(np.abs(c[:, last]) / scales[:, None], initial=0.0))
+                found[i][j] = max(found[i][j], size)
+        return found
+
+    def _work(self, here: list[Tile]) -> float:
+        """About how many operations a step takes on some tiles: a QR factor for each, with those that it touches."""
+        across = [len({tile.lower[i] for tile in here}) for i in range(len(here[0].lower))]
+        fronts = math.prod(sorted(across)[:-1]) * (1 + sum(n > 1 for n in across))
+        return sum(4.0 * fronts * (len(self.problem.unknowns) * len(tile.indices)) ** 3 for tile in here)
+
+    def _finer(self, axes: tuple[Axis, ...], found: Attempt, limit: float) -> tuple[Axis, ...]:
+        """The axes with finer intervals where the last coefficients are large, as far as that is affordable."""
+        most, lengths = self.method.terms, self.problem.domain.lengths
+        affordable = ALL_AT_ONCE if self.axis is None else STEP_WORK
+        wanted = [(tail, i, j) for i, row in enumerate(found.tails) if i != self.axis for j, tail in enumerate(row)]
+        chosen: list[tuple[int, int]] = []
+        for tail, i, j in sorted(wanted, reverse=True):
+            whole = axes[i].terms[j] < most or axes[i].edges[j + 1] - axes[i].edges[j] > FINEST * lengths[i]
+            if tail > limit and whole:
+                if self._work(tiles(_refined(axes, [*chosen, (i, j)], most))) > affordable:
+                    break
+                chosen.append((i, j))
+        return _refined(axes, chosen, most)
+
+
+def _refined(axes: tuple[Axis, ...], chosen: list[tuple[int, int]], most: int) -> tuple[Axis, ...]:
+    for i, j in sorted(chosen, reverse=True):  # from behind, so that numbers stay
+        axes = (*axes[:i], axes[i].refined(j, most), *axes[i + 1 :])
+    return axes

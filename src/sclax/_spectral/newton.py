@@ -1,0 +1,55 @@
+"""Gauss-Newton steps on the rows of a system."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .fronts import least_squares
+from .system import Coefficients, System
+
+STEPS = 14  # at most
+LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.02)  # of a step, tried from the longest down
+ROUNDING = 1e-14
+
+
+class Newton(NamedTuple):
+    """Where the steps have led, after how many, whether they came to an end, and the losses of each law there."""
+
+    coefficients: Coefficients
+    steps: int
+    converged: bool
+    losses: dict[str, np.ndarray]
+
+
+def newton(system: System, start: Coefficients) -> Newton:
+    """Steps until one does what its rows predict, or changes nothing. A linear problem takes one."""
+    coefficients, converged = start, False
+    linear = system.rows(coefficients)
+    steps = 0
+    while steps < STEPS:
+        steps += 1
+        change, predicted = least_squares(linear.rows, system.sizes)
+        before = linear.norm(linear.sizes)
+        tiny = ROUNDING * largest(coefficients) * math.sqrt(len(linear.values))
+        for length in LENGTHS:
+            tried = [c + length * d.reshape(c.shape) for c, d in zip(coefficients, change, strict=True)]
+            there = system.rows(tried)
+            after = there.norm(linear.sizes)
+            if after < before:
+                break
+        else:
+            converged = converged or before <= tiny
+            break
+        linear, coefficients = there, tried
+        exact = length == 1.0 and abs(after - predicted) <= 1e-3 * predicted + tiny
+        step = length * largest(change) / largest(coefficients)
+        converged = exact or step <= 1e-8
+        if exact or step <= 1e-12:
+            break
+    return Newton(coefficients, steps, converged, linear.losses)
+
+
+def largest(coefficients: Coefficients) -> float:
+    """The largest of all coefficients, or 1 where all are 0."""
+    return max(float(np.max(np.abs(c))) for c in coefficients) or 1.0
