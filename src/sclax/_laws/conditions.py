@@ -273,8 +273,7 @@ class PeriodicResidual(AbstractNamed):
     shift: float = eqx.field(static=True)
 
     def __call__(self, model, parameters, place, w):
-        low = place.embed(w)
-        high = low.at[self.coordinate].add(self.shift)
+        low, high = self.seen(parameters, place, w)
         at = lambda z: components(self.function(model, parameters, z), "Periodic")
         return at(low) - at(high)
 
@@ -352,8 +351,7 @@ class InvarianceResidual(AbstractNamed):
     seen = AbstractResidual.seen  # nobody can tell: the image may lie outside the domain
 
     def __call__(self, model, parameters, place, w):
-        z = place.embed(w)
-        moved = z
+        moved = z = place.embed(w)
         for i, function in self.maps:
             moved = moved.at[i].set(function(model, parameters, z))
         difference = outputs(model, z, self.unknowns) - outputs(model, moved, self.unknowns)

@@ -136,10 +136,10 @@ def solve(
     - `method`: `PrimalDual(...)`, `Penalty(...)` or `Spectral()`; default for networks: Gauss-Newton steps and dual
       ascent, by one rule for all problems; `print(solution.method)` shows what was chosen.
     - `seed`: of the weights and of all draws; same seed, same result. A network that exists already keeps its weights.
-    - `steps`, `seconds`: when to stop; steps are those of a network, which is then trained at once; seconds are those of training, without compilation. With neither, training ends
-      when every constraint holds and the objective is flat; or, of a second-order method, far below what the tolerances
-      ask for, or without progress any more; after 5 minutes at the latest. `solution.converged` says whether it came to
-      such an end.
+    - `steps`, `seconds`: when to stop; steps are those of a network, which is then trained at once; seconds are those
+      of training, without compilation. With neither, training ends when every constraint holds and the objective is
+      flat; or, of a second-order method, far below what the tolerances ask for, or without progress any more; after
+      5 minutes at the latest. `solution.converged` says whether it came to such an end.
     - `seeds`: trains that many at once by `vmap`, with seeds `seed`, `seed + 1`, …, and gives a list of solutions,
       feasible ones first, then by objective.
     - `checkpoint`: a directory for the full state. The same call resumes there, bit for bit.

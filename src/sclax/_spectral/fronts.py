@@ -74,8 +74,8 @@ def _triangle(groups: list[Rows], order: tuple[int, ...], sizes: list[int]) -> n
 
 
 def _compressed(rows: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
-    """The same least squares in as few rows as their rank, and the square of what no unknown changes. Few rows touch two
-    blocks, so that most of what is left of a front is noise."""
+    """The same least squares in as few rows as their rank, and the square of what no unknown changes. Few rows touch
+    two blocks, so that most of what is left of a front is noise."""
     matrix, right = rows[:, :-1], rows[:, -1]
     if not matrix.size:
         return np.zeros((0, rows.shape[1])), float(np.sum(right**2))

@@ -20,10 +20,12 @@ FIRST_TERMS = 8
 FIRST_SLAB = 1 / 8  # of the whole time
 SHORTEST = 2.0**-17  # slab, of the whole time
 FINEST = 2.0**-15  # interval, of its side
+HOPELESS = 1e-2  # last coefficients, of the largest
+ENOUGH = 1e-6
 LAST = 3  # coefficients that tell what is missing
-STEP_WORK, ALL_AT_ONCE = 8e9, 2e11  # operations of one step, of a slab and of the whole domain
-ALL_WORK = 3e12  # operations of all steps
-TRIAL_WORK = 1e11  # after which it must be on the way to come to the end
+STEP_WORK, ALL_AT_ONCE = 8e9, 5e11  # operations of one step, of a slab and of the whole domain
+EARLY_WORK = 5e10  # operations after which there is some sign of convergence
+ALL_WORK, ALL_WORK_3D = 2e12, 2e11  # operations of all steps, some minutes and some ten seconds
 
 
 class Marched(NamedTuple):
@@ -100,7 +102,9 @@ class March:
         self.later = [piece for piece in self.laws if TIME not in dict(piece.place.constants)]
         self.axis = problem.domain.names.index(TIME) if problem.direction else None
         self.forward = problem.direction >= 0
-        self.highest = max(piece.law.order for piece in self.laws)
+        # A tile of three dimensions has so many polynomials that more and smaller ones cost less.
+        flat = problem.domain.dimension < 3
+        self.most, self.most_work = (method.terms, ALL_WORK) if flat else (method.terms // 2, ALL_WORK_3D)
 
     def compile(self) -> None:
         """Compiles what all steps use, by one point of each law."""
@@ -138,26 +142,31 @@ class March:
             return
         while self.share(marched) < 1:
             marched = self._slab(marched, self.axis)
-            if marched.work > TRIAL_WORK and self.share(marched) < marched.work / ALL_WORK:
+            if marched.work > self.most_work and self.share(marched) < 1:
                 raise Unsuited(f"{self.share(marched):.0%} of the way took {marched.work:.1e} operations")
+            if marched.tail > HOPELESS:
+                raise Unsuited(f"the last coefficients at t = {marched.now:.3g} stay large")
             yield marched
 
     # --- all at once, level by level ---
 
     def _levels(self, marched: Marched) -> Iterator[Marched]:
         start = lambda z: np.zeros((len(z), len(self.problem.unknowns)))
-        failed = 0
+        failed, seen = 0, []
         while True:
             found = self._attempt(marched, self.laws, None, start)
             failed = 0 if found.newton.converged else failed + 1
             if failed > 1:
                 raise Unsuited("Gauss-Newton steps do not converge")
+            seen.append(found.tail)
+            if found.tail > HOPELESS and found.spent.work > EARLY_WORK:
+                raise Unsuited("the last coefficients stay large")
             marched = found.spent._replace(parts=(found.solved,), tail=found.tail, losses=found.newton.losses)
             # The coarsest intervals first: the rest of the coefficients is not to be trusted before.
             limit = max(self.method.ambition, 0.01 * found.tail)
             finer = self._finer(marched.axes, found, limit)
             yield marched
-            if found.tail <= self.method.ambition or finer == marched.axes:
+            if found.tail <= self.method.ambition or finer == marched.axes or _stalls(seen, 4, 0.4):
                 return
             marched = marched._replace(axes=finer)
             start = lambda z, old=found.solved: old(z, (0,) * z.shape[1])
@@ -170,7 +179,7 @@ class March:
         end, span = (high if self.forward else low), high - low
         before = marched.parts[-1] if marched.parts else None
         ambition, now = self.method.ambition, marched.now
-        start = self._continued(before, axis, now)
+        start, seen = self._continued(before, axis, now), []
         while True:
             left = abs(end - now)
             length = left if marched.length > 0.8 * left else marched.length
@@ -183,14 +192,17 @@ class March:
             shortest = length <= SHORTEST * span
             if shortest and not solved:
                 raise Unsuited(f"no slab at t = {now:.3g} is short enough")
-            finer = self._finer(marched.axes, found, ambition) if solved else marched.axes
+            seen.append(max((max(row) for i, row in enumerate(found.tails) if i != axis), default=0.0))
+            # At a corner where conditions contradict each other every halving gains the same: enough is enough.
+            enough = seen[-1] <= ENOUGH and _stalls(seen, 5, 0.01)
+            finer = self._finer(marched.axes, found, ambition) if solved and not enough else marched.axes
             if solved and (tail <= ambition or shortest) and finer == marched.axes:
                 break
             shrink = max(min(factor, 0.7), 0.2) if solved else 0.25
             length = length if solved and tail <= ambition else max(shrink * length, SHORTEST * span)
             marched = marched._replace(axes=finer, length=length)
         axes = tuple(
-            a if i == axis else a.coarsened(row, 1e-3 * ambition, self.method.terms)
+            a if i == axis else a.coarsened(row, 1e-3 * ambition, self.most)
             for i, (a, row) in enumerate(zip(marched.axes, found.tails, strict=True))
         )
         return marched._replace(
@@ -263,8 +275,8 @@ class March:
 
     def _finer(self, axes: tuple[Axis, ...], found: Attempt, limit: float) -> tuple[Axis, ...]:
         """The axes with finer intervals where the last coefficients are large, as far as that is affordable."""
-        most, lengths = self.method.terms, self.problem.domain.lengths
-        affordable = ALL_AT_ONCE if self.axis is None else STEP_WORK
+        most, lengths = self.most, self.problem.domain.lengths
+        affordable = STEP_WORK if self.axis is not None and len(axes) < 3 else ALL_AT_ONCE
         wanted = [(tail, i, j) for i, row in enumerate(found.tails) if i != self.axis for j, tail in enumerate(row)]
         chosen: list[tuple[int, int]] = []
         for tail, i, j in sorted(wanted, reverse=True):
@@ -274,6 +286,11 @@ class March:
                     break
                 chosen.append((i, j))
         return _refined(axes, chosen, most)
+
+
+def _stalls(tails: list[float], attempts: int, fall: float) -> bool:
+    """The last of some attempts are not below a share of the first of them."""
+    return len(tails) >= attempts and tails[-1] > fall * tails[-attempts]
 
 
 def _refined(axes: tuple[Axis, ...], chosen: list[tuple[int, int]], most: int) -> tuple[Axis, ...]:
