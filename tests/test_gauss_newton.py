@@ -11,7 +11,7 @@ import pytest
 import sclax as scl
 from sclax._methods import gauss_newton
 from sclax._methods import gram as _gram
-from sclax._methods.gauss_newton import ENDS, LEAST, STEADY
+from sclax._methods.gauss_newton import BENT, ENDS, LEAST, STEADY
 from sclax._result import Tempered
 
 from . import small
@@ -452,3 +452,12 @@ def test_rows_that_are_not_finite_aside_are_taken_for_straight(x64):
     problem = scl.Problem(small.unit(), objective=scl.average(law, points=[[0.5]]))
     after, _, _ = stepped(problem, small.value(3.0))
     assert float(after.value) == pytest.approx(3 - 6 * 5 / (36 + LEAST), rel=1e-9)
+
+
+def test_a_step_bends_by_at_most_a_fifth(x64):
+    """ρ = u² − 4 from u = 0.5, where ρ' = 1 and ρ'' = 2: the bend would be longer than the step itself."""
+    problem = scl.Problem(small.unit(), objective=scl.average(lambda u: u**2 - 4, points=[[0.5]]))
+    after, _, _ = stepped(problem, small.value(0.5))
+    d = -3.75 / (1 + LEAST)
+    path = [0.5 - length * (d + length * BENT * abs(d)) for length in gauss_newton.LENGTHS]
+    assert float(after.value) == pytest.approx(min(path, key=lambda u: abs(u**2 - 4)), rel=1e-9)

@@ -23,6 +23,7 @@ LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)  # of a step, tried fr
 LEAST, MOST = 0.01, 1e2  # bounds of the damping's factor; below, each step would overfit its own draw
 DETERMINED = 1e-10  # the lower bound where a draw determines all weights
 ASIDE = 0.1  # of a step, to both sides, where its curvature is measured
+BENT = 0.2  # of a step's length, the most by which it bends
 ENDS = 2  # passes that this takes
 STEADY = 0.1  # the lower bound where a law cannot hold everywhere, and no step may trust its draw so much
 
@@ -42,15 +43,16 @@ class GaussNewton(AbstractPrimal):
         ρ = (√(price_k w_i) r_i),   J = ∂ρ/∂θ,   J⁺ = Jᵀ (J Jᵀ + μ I)⁻¹,
         θ ← θ − η d − η² b,   d = J⁺ ρ,   b = J⁺ ∂²ρ(θ + s d)/∂s² / 2.
 
-    b bends the path as the rows bend (Transtrum & Sethna's geodesic acceleration): the valleys of a network's loss are
-    narrow and curved, and straight steps would have to be short. It costs two passes and no other matrix. The system
-    has the size of the rows, and its matrix is found without J for dense layers; where there are more rows than weights
-    it is solved by QR of J. Points are drawn afresh for every step, those of conditions too: a few fixed ones would be
-    overfitted. η is the best of falling lengths with prices and worst-case weights frozen, 0 where none improves; μ is
-    a factor times the loss, and the factor falls after long steps and grows after short and rejected ones. In the last
-    part of a run `solve` makes steps ever shorter, so that the noise of the draws averages out. Runs in double
-    precision inside `solve`. Constraints are scaled inside by the size of their residual at the start, so that one dual
-    rate fits all; what the user sees is in the user's units.
+    b bends the path as the rows bend (Transtrum & Sethna's geodesic acceleration): the valleys of a network's loss
+    are narrow and curved, and straight steps would have to be short. It costs two passes and no other matrix, and
+    is at most a fifth as long as d. The system has the size of the rows, and its matrix is found without J for
+    dense layers; where there are more rows than weights it is solved by QR of J. Points are drawn afresh for every
+    step, those of conditions too: a few fixed ones would be overfitted. η is the best of falling lengths with
+    prices and worst-case weights frozen, 0 where none improves; μ is a factor times the loss, and the factor falls
+    after long steps and grows after short and rejected ones. In the last part of a run `solve` makes steps ever
+    shorter, so that the noise of the draws averages out. Runs in double precision inside `solve`. Constraints are
+    scaled inside by the size of their residual at the start, so that one dual rate fits all; what the user sees is
+    in the user's units.
 
     **Arguments:**
 
@@ -58,7 +60,7 @@ class GaussNewton(AbstractPrimal):
       features at one pace; Adam learns the coarse ones first, which keeps equations with many weak solutions (the
       eikonal one) out of wrong folds, and spares the others a plateau. Conditions count fully in it, equations by 1 %.
     - `rows`: how many points a worst case has for each dimension of the domain, where it leaves its number open;
-      averages have as many, in up to two dimensions 13/30 of them. Good values: 150.
+      averages have as many, in up to two dimensions 13/30 of them. Good values: 150 to 300.
     - `guard`: the least effective share of worst-case points, see `ImportanceWeights`.
     - `memory`: bytes for the Gram matrix and what it is made of, for each of several seeds. Beyond it fewer points are
       drawn, with a warning.
@@ -170,7 +172,7 @@ class GaussNewton(AbstractPrimal):
         damping = jnp.maximum(state.factor, least) * state.loss
         solve, size = (_in_weights if determined else _in_samples)(laws, leaves, points, roots, damping, self.memory)
         direction = solve(rho)
-        bend = solve(_curvature(residual, leaves, direction, rho) / 2)
+        bend = _at_most(BENT, direction, solve(_curvature(residual, leaves, direction, rho) / 2))
         # The path along which the rows vanish to second order in its length.
         path = lambda length: [
             leaf - length * (d + length * b) for leaf, d, b in zip(leaves, direction, bend, strict=True)
@@ -192,6 +194,13 @@ def _curvature(residual, leaves, direction, rho) -> Float[Array, " r"]:
     ends = jax.lax.map(lambda s: residual(aside(s)), jnp.asarray([-ASIDE, ASIDE], rho.dtype))
     found = (ends[0] - 2 * rho + ends[1]) / ASIDE**2
     return jnp.where(jnp.all(jnp.isfinite(found)), found, 0.0)
+
+
+def _at_most(share: float, direction: list[Array], bend: list[Array]) -> list[Array]:
+    """The bend, shortened to a share of the direction's length: beyond it second derivatives say little."""
+    straight, bent = (jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in leaves)) for leaves in (direction, bend))
+    shorter = jnp.minimum(1.0, share * straight / jnp.maximum(bent, jnp.finfo(bent.dtype).tiny))
+    return [shorter * leaf for leaf in bend]
 
 
 def _in_samples(laws, leaves, points, roots, damping, memory) -> tuple[Solve, Scalar]:
