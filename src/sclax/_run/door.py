@@ -46,15 +46,16 @@ _OPERATORS = PrimalDual(
 def default_method(problem: AbstractProblem, weights: int) -> PrimalDual:
     """The method of `solve` where none is given, by one rule for every problem.
 
-    Gauss-Newton steps, on fresh points: for each dimension of the domain 150 of the interior and as many rows of every
-    condition (65 points in up to two dimensions); plain dual ascent. A network of more than a million weights gets
-    SOAP, whose step costs what a gradient costs, and an operator Adam.
+    Gauss-Newton steps, on fresh points: for each dimension of the domain 300 of the interior and 130 of every
+    condition in up to two dimensions, beyond them 150 and as many rows of every condition; plain dual ascent. A
+    network of more than a million weights gets SOAP, whose step costs what a gradient costs, and an operator Adam.
     """
     if not problem.pointwise:
         return _OPERATORS
     if weights > MANY_WEIGHTS:
         return _FIRST_ORDER
-    primal = GaussNewton()
+    # With too few points a step forgets elsewhere what it learns on them; in more dimensions more would cost too much.
+    primal = GaussNewton(rows=300 if problem.domain.dimension <= 2 else 150)
     worst_case, average = primal.samplers(problem)
     dual = DualAscent(0.3, clip=1.0, cap=2.0)
     return PrimalDual(primal=primal, dual=dual, worst_case=worst_case, average=average)
