@@ -63,16 +63,16 @@ def polynomials(
         for marched in march.steps(marched):  # noqa: B020 -- each follows from the one before
             spent = time.monotonic() - began
             history = history.after(_row(bare, marched, spent))
-            reporter.note(
-                f"polynomials: {march.share(marched):.0%}, {sum(len(p.tiles) for p in marched.parts)} tiles, last "
-                f"coefficients {marched.tail:.0e}",
-                march.share(marched),
-            )
-            if seconds is not None and spent > seconds and march.share(marched) < 1:
-                raise Unsuited(OUT_OF_TIME)
-            if kept is not None and time.monotonic() - saved > SAVE_EVERY:
+            way = "" if march.axis is None else f"{march.share(marched):.0%} of the time, "
+            count = sum(len(part.tiles) for part in marched.parts)
+            text = f"polynomials: {way}{count} tiles, last coefficients {marched.tail:.0e}"
+            reporter.note(text, march.share(marched))
+            over = seconds is not None and spent > seconds and march.share(marched) < 1
+            if kept is not None and (over or time.monotonic() - saved > SAVE_EVERY):
                 _save(kept, marched, history, reporter)
                 saved = time.monotonic()
+            if over:
+                raise Unsuited(OUT_OF_TIME)
         if kept is not None:
             _save(kept, marched, history, reporter)
         return _found(posed, march, marched, method, history, seed)

@@ -22,6 +22,7 @@ SHORTEST = 2.0**-17  # slab, of the whole time
 FINEST = 2.0**-15  # interval, of its side
 HOPELESS = 1e-2  # last coefficients, of the largest
 ENOUGH = 1e-6
+LOUD = 1e-5  # rest of a law, of the unknowns, that no rounding explains
 LAST = 3  # coefficients that tell what is missing
 STEP_WORK, ALL_AT_ONCE = 8e9, 5e11  # operations of one step, of a slab and of the whole domain
 EARLY_WORK = 5e10  # operations after which there is some sign of convergence
@@ -161,12 +162,13 @@ class March:
             seen.append(found.tail)
             if found.tail > HOPELESS and found.spent.work > EARLY_WORK:
                 raise Unsuited("the last coefficients stay large")
-            marched = found.spent._replace(parts=(found.solved,), tail=found.tail, losses=found.newton.losses)
+            marched = found.spent._replace(parts=(found.solved,), tail=found.tail, losses=found.newton.linear.losses)
             # The coarsest intervals first: the rest of the coefficients is not to be trusted before.
             limit = max(self.method.ambition, 0.01 * found.tail)
             finer = self._finer(marched.axes, found, limit)
             yield marched
-            if found.tail <= self.method.ambition or finer == marched.axes or _stalls(seen, 4, 0.4):
+            stalls = found.spent.work > EARLY_WORK and _stalls(seen, 4, 0.4)
+            if found.tail <= self.method.ambition or finer == marched.axes or stalls:
                 return
             marched = marched._replace(axes=finer)
             start = lambda z, old=found.solved: old(z, (0,) * z.shape[1])
@@ -212,7 +214,7 @@ class March:
             axes=axes,
             scales=found.scales,
             tail=max(marched.tail, found.tail),
-            losses=found.newton.losses,
+            losses=found.newton.linear.losses,
         )
 
     def _continued(self, before: Solved | None, axis: int, now: float) -> Callable[[np.ndarray], np.ndarray]:
@@ -250,21 +252,24 @@ class March:
         scales = np.maximum(marched.scales, sizes)
         scales = np.maximum(scales, 1e-6 * np.max(scales)) + np.finfo(float).tiny
         solved = Solved(here, found.coefficients)
-        return Attempt(solved, found, scales, self._tails(marched.axes, solved, scales), spent)
+        loud = found.linear.loudness(len(here)) / np.max(scales)
+        return Attempt(solved, found, scales, self._tails(marched.axes, solved, scales, loud), spent)
 
-    def _tails(self, axes: tuple[Axis, ...], solved: Solved, scales: np.ndarray) -> list[list[float]]:
+    def _tails(self, axes: tuple[Axis, ...], solved: Solved, scales: np.ndarray, loud: np.ndarray) -> list[list[float]]:
         """The sizes of the last coefficients along each interval of each axis, in those of the unknowns, as the mean
-        square over space sees them: what is missing on a small tile counts less."""
+        square over space sees them: what is missing on a small tile counts less. Where laws are violated by more than
+        rounding may be, what is left of them counts too: the best polynomials of a layer that is too thin for them have
+        small last coefficients, and are wrong."""
         lengths = self.problem.domain.lengths
         space = [i for i in range(len(axes)) if i != self.axis]
         found = [[0.0] * len(axis.terms) for axis in axes]
-        for tile, c in zip(solved.tiles, solved.coefficients, strict=True):
+        for tile, c, rest in zip(solved.tiles, solved.coefficients, loud, strict=True):
             root = math.sqrt(math.prod(tile.lengths[space] / lengths[space]))
             for i, axis in enumerate(axes):
                 j = axis.edges.index(tile.lower[i])
                 last = tile.indices[:, i] >= tile.terms[i] - LAST
                 size = root * float(np.max(np.abs(c[:, last]) / scales[:, None], initial=0.0))
-                found[i][j] = max(found[i][j], size)
+                found[i][j] = max(found[i][j], size, rest if rest > LOUD else 0.0)
         return found
 
     def _work(self, here: list[Tile]) -> float:

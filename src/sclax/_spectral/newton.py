@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .fronts import least_squares
-from .system import Coefficients, System
+from .system import Coefficients, Linear, System
 
 STEPS = 14  # at most
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.02)  # of a step, tried from the longest down
@@ -14,12 +14,12 @@ ROUNDING = 1e-14
 
 
 class Newton(NamedTuple):
-    """Where the steps have led, after how many, whether they came to an end, and the losses of each law there."""
+    """Where the steps have led, after how many, whether they came to an end, and the rows there."""
 
     coefficients: Coefficients
     steps: int
     converged: bool
-    losses: dict[str, np.ndarray]
+    linear: Linear
 
 
 def newton(system: System, start: Coefficients) -> Newton:
@@ -47,7 +47,7 @@ def newton(system: System, start: Coefficients) -> Newton:
         converged = exact or step <= 1e-8
         if exact or step <= 1e-12:
             break
-    return Newton(coefficients, steps, converged, linear.losses)
+    return Newton(coefficients, steps, converged, linear)
 
 
 def largest(coefficients: Coefficients) -> float:

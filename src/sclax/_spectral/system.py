@@ -141,6 +141,15 @@ class Linear(NamedTuple):
     sizes: np.ndarray
     losses: dict[str, np.ndarray]  # at the points of each law
 
+    def loudness(self, tiles: int) -> np.ndarray:
+        """How large what is left of the rows is on each tile: the largest root mean square of a group of rows."""
+        found = np.zeros(tiles)
+        for group in self.rows:
+            size = math.sqrt(np.mean(group.right**2))
+            for tile in group.blocks:
+                found[tile] = max(found[tile], size)
+        return found
+
     def norm(self, sizes: np.ndarray) -> float:
         """The root of the sum of squares with given sizes, to compare with that of other rows."""
         return float(np.linalg.norm(self.values / sizes)) if sizes.shape == self.values.shape else float("inf")
