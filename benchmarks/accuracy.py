@@ -2,8 +2,8 @@
 
 `default` is `solve(problem)` and nothing else, the same for every problem, or with the network that a case names;
 `paper`, `pinn` and `r3` are the paper's mode and baselines, one seed each, for the same seconds. Every run is a process
-of its own; the error of a network is measured at several times, and training never sees it. One record for each problem and method
-in results/, a table of the default against the bars, and a figure of error against seconds.
+of its own; the error of a network is measured at several times, and training never sees it. One record for each problem
+and method in results/, a table of the default against the bars, and a figure of error against seconds.
 
 `--only NAME` takes one problem, `--method NAME` one method; `--table` prints and draws from the records that exist.
 """
