@@ -236,6 +236,17 @@ def test_the_better_of_two_solutions_violates_the_laws_less(decayed):
     assert better(network, decayed) is decayed
 
 
+def test_a_compromise_is_no_solution():
+    """u = 2 on average and u ≤ ½: a fit that weighs both alike would lie between; prices decide."""
+    problem = scl.Problem(
+        domain=X,
+        objective=scl.average(lambda u: u - 2),
+        constraints={"size": scl.worst_case(lambda u: u) <= 0.25},
+    )
+    with pytest.raises(ValueError, match="stay large"):
+        quietly(problem, method=scl.Spectral())
+
+
 @pytest.mark.parametrize("given", [{"model": scl.nn.MLP}, {"steps": 3}, {"seeds": 2}])
 def test_what_is_for_networks_is_refused(given):
     with pytest.raises(ValueError, match="is for networks"):

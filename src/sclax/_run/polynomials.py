@@ -24,6 +24,7 @@ from .checkpoint import FIRST, Checkpoint
 from .progress import Reporter
 
 GOOD = 1e-4  # last coefficients, of the largest, with which nobody need train a network
+POOR = 1e-2  # with which they are no solution
 SPARE = 4096  # points of a law
 SAVE_EVERY = 10.0  # seconds
 OUT_OF_TIME = "the time was up"
@@ -172,16 +173,22 @@ def _found(posed: Any, march: March, marched: Marched, method: Spectral, history
         snapshot_weights={t.name: np.asarray(seen.terms[i].weights)[None] for i, t in terms},
     )
     holds = all(values[name] <= float(np.min(limit)) for name, limit in bare.tolerances.items())
-    good = holds or marched.tail <= GOOD
+    if marched.tail > POOR:
+        raise Unsuited("the last coefficients, or what is left of the laws, stay large")
+    good = marched.tail <= GOOD
     result = RESULTS.converged if holds else RESULTS.settled
     multipliers = {name: jnp.zeros_like(limit) for name, limit in bare.tolerances.items()}
-    found: Any = solution_of(posed, model, method, multipliers, history, result, seed, converged=good)
+    # Laws that hold together cost each other nothing; of others a fit that weighs them alike knows no price.
+    unpriced = () if good else tuple(bare.tolerances)
+    found: Any = solution_of(
+        posed, model, method, multipliers, history, result, seed, converged=good, unpriced=unpriced
+    )
     return Found(found, good)
 
 
 def better(one: Solution, other: Solution) -> Solution:
-    """The solution whose laws are violated less, by mean squares on points that trained neither, each law in units of
-    its own."""
+    """The feasible one of two solutions, of two feasible ones that of lower objective, else the one whose laws are
+    violated less, by mean squares on points that trained neither, each law in units of its own."""
     problem: Problem = one.problem
     with precision.double(True):
         bare = problem.bare()

@@ -39,7 +39,7 @@ def newton(system: System, start: Coefficients) -> Newton:
             if after < before:
                 break
         else:
-            converged = converged or before <= tiny
+            converged = converged or before <= predicted * 1.001 + tiny  # there is nothing to gain
             break
         linear, coefficients = there, tried
         exact = length == 1.0 and abs(after - predicted) <= 1e-3 * predicted + tiny
