@@ -124,7 +124,7 @@ def run(merits, *, seconds=1.0, stage=None, first=1.0, **columns):
         laws = ({"pde": value}, {"pde": price}, {"pde": 1.0}, {"pde": points}, {}, {}, looks)
         history = history.after(Row(step, time, 0, aim, part, *laws))
     units = Stated({"pde": jnp.asarray(1.0)})
-    watch = best.Watch(units, None, np.asarray(10 * count), None, np.asarray(first))
+    watch = best.Watch(units, None, np.asarray(10 * count), None, np.asarray(first), None)
     return scl.Run(10 * count, None, stage or scl.Stage(), watch, history, seconds * count)
 
 
@@ -313,7 +313,7 @@ def test_the_last_state_of_a_run_that_has_settled_wins_a_tie():
     merit = lambda objective: best.Merit(jnp.asarray(objective), jnp.zeros(1), jnp.ones(1), jnp.asarray(True))
     states = [problem.method.init(problem.problem, small.value(v), jax.random.key(0)) for v in (1.0, 2.0)]
     for factor, settling, kept in ((1.2, True, 20), (1.3, True, 10), (1.2, False, 10)):
-        watch = best.Watch(states[0], merit(1.0), np.asarray(10), merit(factor), jnp.asarray(1.0))
+        watch = best.Watch(states[0], merit(1.0), np.asarray(10), merit(factor), jnp.asarray(1.0), merit(1.0))
         share = 0.5 if settling else 1.0
         ended = run([1.0, factor], share=[1.0, share])._replace(state=states[1], watch=watch)
         state, step = chooses.result(ended)
@@ -330,8 +330,41 @@ def test_the_best_state_has_the_last_multipliers_unless_another_stage_made_them(
         )
         for v in (1.0, 2.0)
     )
-    watch = best.Watch(first, merit, np.asarray(10), merit, jnp.asarray(1.0))
+    watch = best.Watch(first, merit, np.asarray(10), merit, jnp.asarray(1.0), merit)
     ended = run([1.0, 1.0])._replace(state=last, watch=watch)
     assert SpareDraw(problem).result(ended)[0].multipliers == {"size": 2.0}
     other = ended._replace(stage=scl.Stage(attempt=1))
     assert SpareDraw(problem).result(other)[0].multipliers == {"size": 1.0}
+
+
+def watched(*merits, by_objective=True):
+    """The number of the best of states, each (objective, average of a law of unit 1, feasible)."""
+    as_merit = lambda objective, average, feasible: best.Merit(
+        jnp.asarray(objective), jnp.asarray([average]), jnp.ones(1), jnp.asarray(feasible)
+    )
+    watch = best.first_watch(jnp.asarray(0), as_merit(1.0, 1.0, False))
+    for number, merit in enumerate(merits, start=1):
+        watch = watch.taking(jnp.asarray(number), as_merit(*merit), number, 1.0, by_objective)
+    assert int(watch.kept) == int(watch.best)
+    return int(watch.kept)
+
+
+def test_a_state_that_is_better_in_all_is_kept_whatever_is_feasible():
+    """A tolerance that both hold, or that the worse one holds by luck, is no reason to lose three digits."""
+    assert watched((1e-9, 1e-9, False), (1e-9, 1e-6, True)) == 1
+    assert watched((1e-9, 1e-6, True), (1e-9, 1e-9, False)) == 2
+    assert watched((1e-9, 1e-9, True), (1e-10, 1e-6, True)) == 1
+
+
+def test_of_equal_states_a_feasible_one_is_kept_and_then_that_of_lower_objective():
+    """A tolerance that binds: an objective that cannot vanish makes totals equal."""
+    assert watched((2.4, 1.1, False), (2.5, 1.0, True)) == 2
+    assert watched((2.5, 1.0, True), (2.4, 1.0, False)) == 1
+    assert watched((2.7, 0.7, True), (2.5, 1.0, True)) == 2
+    assert watched((2.7, 0.7, True), (2.5, 1.0, True), by_objective=False) == 1
+
+
+def test_small_losses_do_not_add_up():
+    """Each has a lower objective than the one before, and a total that is a fifth larger."""
+    assert watched(*((1.0 / (k + 1), 10 * 1.2**k, True) for k in range(10))) == 2
+    assert watched((float("nan"), 1.0, True), (1.0, 1.0, False), (1.0, float("nan"), True)) == 2

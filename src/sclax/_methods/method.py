@@ -51,8 +51,8 @@ class Info(NamedTuple):
 
 
 class Merit(NamedTuple):
-    """What tells a better state from a worse one. A feasible state is better than one that is not; of two feasible ones
-    the one with the lower objective is, of two others the one with the lower  objective + Σ weight · average.
+    """What tells a better state from a worse one: a lower  objective + Σ weight · average.  Of two that are equal in it
+    but for noise, a feasible state is better than one that is not, and of two feasible ones that of lower objective.
 
     Averages, since of a worst case a few points carry the weight, and states compared by it would be chosen by luck.
     """

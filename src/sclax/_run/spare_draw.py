@@ -13,13 +13,12 @@ from .._problem import AbstractProblem, Term
 from .._result import RESULTS, History, Tempered
 from ..samplers import AbstractSampler, Grid, ImportanceWeights, Sobol
 from . import rules
-from .best import Watch, best_state, first_watch, total
+from .best import TIE, Watch, best_state, first_watch, total
 from .controller import AbstractController, Action, Clock, Go, Restart, Stop, found, stop_or_go
 from .run import Run, Task
 from .stage import Stage
 
 SPARE = 2048  # points of the spare draw
-TIE = 1.25  # merits that differ by less are equal, for all that the spare draw can tell
 ENOUGH = 1e-3  # of what tolerances ask for, in squares: conditions thirty times as exact
 SETTLE, SHORTEST = 0.85, 0.03  # when, as a share of a run, steps begin to shrink, and how short they get
 
