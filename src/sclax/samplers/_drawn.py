@@ -33,8 +33,9 @@ class Drawn(AbstractSampler):
     - `share`: 1 draws from ψ_α alone, 0 evenly.
     - `crowd`: crowds the parameters of a family towards the ends of their ranges, see `Sobol`; "uniform" then means so.
 
-    Good values: pool 16, share 0.5. They pay at fronts; where early times decide (growing instabilities), draws at
-    late fronts starve them, and `ImportanceWeights(proposal=Sobol())` is better.
+    Good values: pool 16, share 0.5. They pay at fronts that a smooth solution has (Burgers' equation with ν = 0.01/π:
+    error 2e-4 instead of 8e-3 after 150 steps). Where early times or conditions decide (growing instabilities), and at
+    kinks, where no draw helps, they starve what matters: `ImportanceWeights(proposal=Sobol())` is better there.
 
     !!! example
         `worst_case(lambda u, u_t, u_x, u_xx: u_t + u * u_x - 0.003 * u_xx, sampler=Drawn(600)) <= 1e-6`
