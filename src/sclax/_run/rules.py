@@ -10,8 +10,8 @@ from .._result import History
 
 LOOKS = 30  # the shortest stretch of records that says anything
 SPAN = 10  # records over which a run that has more to gain by full steps still falls to a tenth
-# Set by one recorded run each: a quarter of 30 looks is within 4 of the lowest at a front, within 1.02 at a tent's kink,
-# and at the kinks of a gear within 3.9 early on, 2.05 at step 330, 1.7 later.
+# Set by one recorded run each: a quarter of 30 looks is within 4 of the lowest at a front, 1.02 at the kink of a tent,
+# and at the kinks of a gear 3.9 early on, 2.05 at step 330, 1.7 later.
 OFTEN, NEAR = 0.25, 2.0  # the share of looks that come back to a floor, and how near
 FALLEN = 1.5  # by which a floor may fall between two halves: 2.7 to 3.4 at the front, at most 1.4 at the kinks
 EARLY = 20  # records after which a run must have come a good part of its way
