@@ -18,7 +18,7 @@ TABLE = (
     },
     {"_places": "box place points reading slices sobol"},
     {
-        "samplers": "_base _baselines _chains _points",
+        "samplers": "_base _baselines _chains _drawn _points",
         "nn": "_chebyshev _embeddings _hard _mlp _operators _store _tiles",
         "reference": """_allen_cahn _burgers _burgers_sine _convection _corners _diffusion_sorption _gear _heat
             _helmholtz _kdv _klein_gordon _lid_driven_cavity _lorenz _navier_stokes _poisson _reaction_diffusion
@@ -136,7 +136,7 @@ def test_every_public_name_is_documented(name):
 FIXED = """
 Box Problem Initial Dirichlet Neumann Robin Periodic Operator Invariance Inequality Observations field_residual
 average worst_case each MeanSquare RelativeL2 MetropolisHastings PersistentChains ImportanceWeights Langevin R3 RAD
-Uniform Sobol Grid PrimalDual Penalty DualAscent NuPI AugmentedLagrangian solve Solution load RESULTS nn zoo
+Drawn Uniform Sobol Grid PrimalDual Penalty DualAscent NuPI AugmentedLagrangian solve Solution load RESULTS nn zoo
 """
 
 

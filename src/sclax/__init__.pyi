@@ -62,6 +62,7 @@ from .samplers import R3 as R3
 from .samplers import RAD as RAD
 from .samplers import AbstractSampler as AbstractSampler
 from .samplers import Batches as Batches
+from .samplers import Drawn as Drawn
 from .samplers import Grid as Grid
 from .samplers import ImportanceWeights as ImportanceWeights
 from .samplers import Langevin as Langevin

@@ -34,16 +34,12 @@ def begin() -> Reach:
     return Reach(jnp.asarray(BEGIN, dtype), jnp.asarray(0.0, dtype))
 
 
-def placed(problem: AbstractProblem, reach: Reach, points: tuple[Points, ...]) -> tuple[Points, ...]:
-    """Drawn points at times within reach. Given ones and those of a union of faces stay."""
-
-    def place(term: Term, w: Points) -> Points:
-        chart = term.law.place.chart
-        if TIME not in chart.names or not term.chosen.fresh:
-            return w
-        i = chart.names.index(TIME)
-        low, high = chart.ends(TIME)
-        start = jnp.where(problem.course.direction < 0, high, low)
-        return w.at[:, i].set(start + reach.of(problem) * (w[:, i] - start))
-
-    return tuple(place(term, w) for term, w in zip(problem.terms, points, strict=True))
+def placed(problem: AbstractProblem, reach: Reach, term: Term, w: Points) -> Points:
+    """Drawn points of a term at times within reach. Given ones and those of a union of faces stay."""
+    chart = term.law.place.chart
+    if TIME not in chart.names or not term.chosen.fresh:
+        return w
+    i = chart.names.index(TIME)
+    low, high = chart.ends(TIME)
+    start = jnp.where(problem.course.direction < 0, high, low)
+    return w.at[:, i].set(start + reach.of(problem) * (w[:, i] - start))

@@ -51,8 +51,8 @@ class Info(NamedTuple):
 
 
 class Merit(NamedTuple):
-    """What tells a better state from a worse one. A feasible state is better than one that is not; of two feasible ones
-    the one with the lower objective is, of two others the one with the lower  objective + Σ weight · average.
+    """What tells a better state from a worse one: a lower  objective + Σ weight · average.  Of two that are equal in it
+    but for noise, a feasible state is better than one that is not, and of two feasible ones that of lower objective.
 
     Averages, since of a worst case a few points carry the weight, and states compared by it would be chosen by luck.
     """
@@ -119,13 +119,14 @@ def iterate(
     """Draws points under the current weights, makes one primal step on them, and lets the samplers see the losses."""
     terms = problem.terms
     key_draw, key_move = jr.split(key)
-    densities = [problem.density(state.model, t, level) for t, level in zip(terms, state.levels, strict=True)]
-    drawn = [
-        t.chosen.step(t.law.place, d, s, k)
-        for t, d, s, k in zip(terms, densities, state.samplers, jr.split(key_draw, len(terms)), strict=True)
-    ]
-    points = placed(problem, state.reach, tuple(s.points for s, _ in drawn))
-    drawn = [(s._replace(points=w), found) for (s, found), w in zip(drawn, points, strict=True)]
+    place = lambda term, w: placed(problem, state.reach, term, w)
+    drawn = []
+    for t, level, s, k in zip(terms, state.levels, state.samplers, jr.split(key_draw, len(terms)), strict=True):
+        density = problem.density(state.model, t, level)
+        # Of the points as they will be placed, so that draws by the loss are draws by that within reach.
+        s, before = t.chosen.step(t.law.place, lambda w, t=t, density=density: density(place(t, w)), s, k)
+        drawn.append((s._replace(points=place(t, s.points)), before))
+    points = tuple(s.points for s, _ in drawn)
     model, primal_state, found = primal.step(problem, state.model, state.primal, points, scale, prices, share)
     evaluation = found.evaluation
     levels = tuple(t.alpha * jnp.max(r.losses) for t, r in zip(terms, evaluation.terms, strict=True))

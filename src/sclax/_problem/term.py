@@ -29,7 +29,7 @@ class Term(eqx.Module):
         """The sampler, once `problem.completed()` has made every open choice."""
         if self.sampler is None:
             raise ValueError(f"Problem: no points are chosen yet for `{self.name}`; call problem.completed() first.")
-        return self.sampler
+        return self.sampler.on(self.law.place)
 
     @property
     def points(self) -> int:
@@ -42,7 +42,8 @@ class Term(eqx.Module):
 
     def weights(self, losses: Losses, averaged: Any = 0.0) -> Losses:
         """The weight of each point's loss; `averaged` is the share of an even weight in it."""
-        return (1 - averaged) * self.chosen.weights(self.density(losses)) + averaged / losses.shape[0]
+        density, sampler = self.density(losses), self.chosen
+        return (1 - averaged) * sampler.weights(density) + averaged * sampler.even(density)
 
 
 def plain_term(

@@ -46,9 +46,10 @@ class History:
 
     `step`, `seconds` (of training), `evaluations` (of differential operators), `objective` and `share` (of a step's
     length) are arrays; `values` and `multipliers` have one by constraint, `acceptance` and `sample_size` one by law of
-    a worst case. `looks` has what the controller saw: `merit` on a spare draw, the step of the state that is `kept`,
-    the `reach` in time. At rows 1, 2, 4, 8, … (`snapshot_step`) the points of ψ_α are in `snapshot`, their weights in
-    `snapshot_weights`. By flat names, as in files: `history["values.pde"]`, `history["merit"]`.
+    a worst case. `looks` has what the controller saw: `merit` on a spare draw; of each worst case there the largest
+    loss (`peak.law`) and the share of the points that carries the weight (`carried.law`); the step of the state that is
+    `kept`; the `reach` in time. At rows 1, 2, 4, 8, … (`snapshot_step`) the points of ψ_α are in `snapshot`, their
+    weights in `snapshot_weights`. By flat names, as in files: `history["values.pde"]`, `history["merit"]`.
 
     !!! example
         `plt.semilogy(solution.history.step, solution.history.values["pde"])`

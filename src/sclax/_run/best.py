@@ -14,26 +14,38 @@ from .._problem import Samples, relative_errors
 from .controller import AbstractController, Action, Clock, found, stop_or_go
 from .run import Run, Task
 
+TIE = 1.25  # merits that differ by less are equal, for all that a spare draw can tell
+
 
 class Watch(NamedTuple):
-    """The best state of each seed, its merit and step; the merit of the last state; and the objective of the network as
-    it was built."""
+    """The best state of each seed, its merit and step; the merit of the last state; the objective of the network as it
+    was built; and the lowest merit of all."""
 
     best: PyTree
     merit: Merit
     kept: np.ndarray
     last: Merit
     first: Scalar
+    lowest: Merit
 
     def taking(self, state: PyTree, merit: Merit, step: int, tie: float, by_objective: bool) -> "Watch":
-        """The better one of a state and the best so far, seed by seed."""
+        """The better one of a state and the best so far, seed by seed. A total that is lower by more than a tie
+        decides: a state that just holds a tolerance may be far worse in all else. Of equal ones a feasible state is the
+        better one, of two feasible ones that of lower objective. Equal to the lowest of all, not to the last best: many
+        small losses would add up."""
+        now, before = total(merit, merit), total(self.merit, merit)
+        lower = now < total(self.lowest, merit)
+        lowest = _where(lower, merit, self.lowest)
+        limit = TIE * total(lowest, merit)
         holds, held = np.asarray(merit.feasible), np.asarray(self.merit.feasible)
-        lower = total(merit, merit) < tie * total(self.merit, merit)
+        wins = now < tie * before
         if by_objective:
-            lower = np.where(holds & held, merit.objective < tie * self.merit.objective, lower)
-        better = np.where(holds == held, lower, holds)
+            wins = np.where(holds & held, merit.objective < tie * self.merit.objective, wins)
+        wins = np.where(holds == held, wins, holds)
+        better = (now <= limit) & (wins | ~(before <= limit))
         kept = np.where(better, step, self.kept)
-        return Watch(_where(better, state, self.best), _where(better, merit, self.merit), kept, merit, self.first)
+        best, merit_of_best = _where(better, state, self.best), _where(better, merit, self.merit)
+        return Watch(best, merit_of_best, kept, merit, self.first, lowest)
 
 
 def total(merit: Merit, weighing: Merit) -> np.ndarray:
@@ -50,7 +62,7 @@ def _where(chosen: np.ndarray, new: PyTree, old: PyTree) -> PyTree:
 def first_watch(built: PyTree, merit: Merit) -> Watch:
     """No state is the best yet; `merit` is that of the network as it was built."""
     worst = merit._replace(objective=jnp.full_like(merit.objective, jnp.inf), feasible=jnp.zeros_like(merit.feasible))
-    return Watch(built, worst, np.zeros(merit.objective.shape, np.int64), worst, merit.objective)
+    return Watch(built, worst, np.zeros(merit.objective.shape, np.int64), worst, merit.objective, worst)
 
 
 def best_state(run: Run) -> tuple[PyTree, Any]:

@@ -7,19 +7,18 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import PyTree
 
-from .._base import Points
+from .._base import Points, Scalar
 from .._methods import Merit
 from .._problem import AbstractProblem, Term
 from .._result import RESULTS, History, Tempered
-from ..samplers import AbstractSampler, Grid, ImportanceWeights, Sobol
+from ..samplers import AbstractSampler, Grid, ImportanceWeights, Sobol, effective_sample_size
 from . import rules
-from .best import Watch, best_state, first_watch, total
+from .best import TIE, Watch, best_state, first_watch, total
 from .controller import AbstractController, Action, Clock, Go, Restart, Stop, found, stop_or_go
 from .run import Run, Task
 from .stage import Stage
 
 SPARE = 2048  # points of the spare draw
-TIE = 1.25  # merits that differ by less are equal, for all that the spare draw can tell
 ENOUGH = 1e-3  # of what tolerances ask for, in squares: conditions thirty times as exact
 SETTLE, SHORTEST = 0.85, 0.03  # when, as a share of a run, steps begin to shrink, and how short they get
 
@@ -35,11 +34,19 @@ def _spare(problem: AbstractProblem, worst: bool) -> AbstractProblem:
 
 
 @eqx.filter_jit
-def _merits(worst, average, method, arrays, rest, points, many: bool) -> Merit:
+def _seen(worst, average, method, arrays, rest, points, many: bool) -> tuple[Merit, dict[str, Scalar]]:
+    """The merit of a state; and of each worst case the largest loss, and the share of the points that carries the
+    weight, which tells the same whatever draws the points of training."""
+
     def one(arrays):
         state = eqx.combine(arrays, rest)
-        passes = (p.evaluate(state.model, points) for p in (worst, average))
-        return method.merit(worst, state, *passes)
+        by_worst, by_average = (p.evaluate(state.model, points) for p in (worst, average))
+        looks = {}
+        for term, values in zip(worst.terms, by_worst.terms, strict=True):
+            if term.worst:
+                looks[f"peak.{term.name}"] = jnp.max(values.losses)
+                looks[f"carried.{term.name}"] = effective_sample_size(values.weights) / len(values.losses)
+        return method.merit(worst, state, by_worst, by_average), looks
 
     return (jax.vmap(one) if many else one)(arrays)
 
@@ -57,18 +64,16 @@ class SpareDraw(AbstractController):
     worst: AbstractProblem
     average: AbstractProblem
     points: tuple[Points, ...]
-    drawn: dict[str, int] = eqx.field(static=True)  # points of a pass in training, by law
 
     def __init__(self, task: Task):
         self.task = task
-        self.drawn = {term.name: term.points for term in task.problem.terms}
         self.worst, self.average = _spare(task.problem, True), _spare(task.problem, False)
         keys = jr.split(jr.key(SPARE), len(task.problem.terms))
         self.points = tuple(t.chosen.init(t.law.place, k).points for t, k in zip(self.average.terms, keys, strict=True))
 
-    def _merits(self, state: PyTree) -> Merit:
+    def _seen(self, state: PyTree) -> tuple[Merit, dict[str, Scalar]]:
         task = self.task
-        return _merits(self.worst, self.average, task.method, state, task.rest, self.points, task.many)
+        return _seen(self.worst, self.average, task.method, state, task.rest, self.points, task.many)
 
     @property
     def _by_objective(self) -> bool:
@@ -76,13 +81,14 @@ class SpareDraw(AbstractController):
         return any(term.owner is None for term in self.task.problem.terms)
 
     def init(self, state):
-        return first_watch(state, self._merits(state))
+        return first_watch(state, self._seen(state)[0])
 
     def look(self, run, state, step):
-        merit = self._merits(state)
+        merit, seen = self._seen(state)
         watch = run.watch.taking(state, merit, step, 1.0, self._by_objective)
         reach = state.reach.share if run.stage.direction else np.ones(watch.kept.shape)
-        return watch, {"merit": total(merit, merit), "kept": watch.kept, "reach": np.asarray(reach)}
+        looks = {"merit": total(merit, merit), "kept": watch.kept, "reach": np.asarray(reach)}
+        return watch, looks | {name: np.asarray(column) for name, column in seen.items()}
 
     def result(self, run):
         if run.settling:  # in the last state most noise has averaged out, by more than the spare draw can tell
@@ -138,9 +144,9 @@ class SpareDraw(AbstractController):
         for term in self.task.problem.terms:
             if term.worst and term.owner is not None and term.owner not in run.stage.tempered:
                 violations = middle(signs.values[term.owner]) - float(self.task.problem.tolerances[term.owner])
-                shares = middle(signs.sample_size[term.name]) / self.drawn[term.name]
+                shares, peaks = (middle(signs.looks[f"{column}.{term.name}"]) for column in ("carried", "peak"))
                 unit = float(np.median(np.asarray(units[term.owner])))
-                if rules.cannot_hold(violations, middle(signs.multipliers[term.owner]), shares, unit):
+                if rules.cannot_hold(violations, middle(signs.multipliers[term.owner]), shares, peaks, unit):
                     names.append(term.owner)
         return names
 

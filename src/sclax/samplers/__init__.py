@@ -19,6 +19,7 @@ from ._baselines import RAD as RAD
 from ._chains import Langevin as Langevin
 from ._chains import MetropolisHastings as MetropolisHastings
 from ._chains import PersistentChains as PersistentChains
+from ._drawn import Drawn as Drawn
 from ._points import Batches as Batches
 from ._points import Fixed as Fixed
 from ._points import Grid as Grid

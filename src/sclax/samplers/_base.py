@@ -74,6 +74,14 @@ class AbstractSampler(eqx.Module):
         """Weights of the points, adding up to 1, given the density's `values` at them."""
         return jnp.full_like(values, 1.0 / values.shape[0])
 
+    def even(self, values: Losses) -> Float[Array, " n"]:
+        """Weights of the points, adding up to 1, under which they are even on the place."""
+        return jnp.full_like(values, 1.0 / values.shape[0])
+
+    def on(self, place: AbstractPlace) -> "AbstractSampler":
+        """The sampler that this one is on a place: another one where it does not suit the place."""
+        return self
+
     @property
     def fresh(self) -> bool:
         """Whether every pass has other points, whatever the last ones were."""
@@ -83,6 +91,11 @@ class AbstractSampler(eqx.Module):
     def fixed(self) -> bool:
         """Whether all passes have the same points, chosen by the user."""
         return False
+
+    @property
+    def blind(self) -> bool:
+        """Whether the points are chosen without a look at the loss."""
+        return self.fresh or self.fixed
 
     def count(self, place: AbstractPlace) -> int:
         """How many points a pass has."""

@@ -156,7 +156,7 @@ class ImportanceWeights(AbstractSampler):
         optional_count("ImportanceWeights", self.n)
         if not 0 <= checks.number("ImportanceWeights", "guard", self.guard) <= 1:
             raise ValueError(f"ImportanceWeights: `guard` is a share in [0, 1], got {self.guard}.")
-        if not (isinstance(self.proposal, AbstractSampler) and (self.proposal.fresh or self.proposal.fixed)):
+        if not (isinstance(self.proposal, AbstractSampler) and self.proposal.blind):
             raise ValueError(
                 "ImportanceWeights: `proposal` must be a sampler that does not look at the loss, such as Uniform() or "
                 f"Sobol(), got {self.proposal!r}."

@@ -1,0 +1,138 @@
+"""Even draws from ψ_α itself."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Float, UInt32
+
+from .._base import Key, Losses, Scalar, checks
+from .._places import AbstractPlace
+from ._base import AbstractSampler, SamplerState, info, normalised, optional_count
+from ._points import Grid, ImportanceWeights, Sobol
+
+BISECTIONS = 40  # of an interval of 12 decades: the mean to 1e-11 of itself
+LEAST = 1e-12  # of the largest density: the least mean that is looked for
+
+
+class Drawn(AbstractSampler):
+    """`n` points drawn afresh for every pass (default 1000), a `share` of them from ψ_α and the rest uniform:
+
+        q = share · ψ_α + (1 − share) · uniform,
+        w_i ∝ ψ_α(z_i) / q(z_i),   so that   E_ψ[ℓ] ≈ Σ w_i ℓ_i.
+
+    Few even points miss a steep front; these crowd where the loss is large, and still see the whole place. Densities
+    are found at a shifted Sobol sequence of `pool` · n points, ordered along a space-filling (Morton) curve; n points
+    at equal steps of the probability along it are nearly as even under q as the sequence is on the place. A point of
+    probability above 1/n is drawn several times. The effective sample size is at least about share · n. Given points
+    are not drawn: all are there for every pass, weighted by ψ_α.
+
+    **Arguments:**
+
+    - `pool`: evaluations of the density for each drawn point.
+    - `share`: 1 draws from ψ_α alone, 0 evenly.
+    - `crowd`: crowds the parameters of a family towards the ends of their ranges, see `Sobol`; "uniform" then means so.
+
+    Good values: pool 16, share 0.5. They pay at fronts that a smooth solution has (Burgers' equation with ν = 0.01/π:
+    error 2e-4 instead of 8e-3 after 150 steps). Where early times or conditions decide (growing instabilities), and at
+    kinks, where no draw helps, they starve what matters: `ImportanceWeights(proposal=Sobol())` is better there.
+
+    !!! example
+        `worst_case(lambda u, u_t, u_x, u_xx: u_t + u * u_x - 0.003 * u_xx, sampler=Drawn(600)) <= 1e-6`
+    """
+
+    n: int | None = eqx.field(static=True, default=None)
+    pool: int = eqx.field(static=True, default=16)
+    share: float = eqx.field(static=True, default=0.5)
+    crowd: bool = eqx.field(static=True, default=False)
+
+    def __check_init__(self):
+        optional_count("Drawn", self.n)
+        checks.count("Drawn", "pool", self.pool)
+        checks.points("Drawn", "pool · n", self._pooled(self.n or 1000))
+        if not 0 <= checks.number("Drawn", "share", self.share) <= 1:
+            raise ValueError(f"Drawn: `share` is in [0, 1], got {self.share}.")
+
+    def sized(self, n: int | None) -> "Drawn":
+        return self if n is None else Drawn(n, self.pool, self.share, self.crowd)
+
+    def on(self, place: AbstractPlace) -> AbstractSampler:
+        return ImportanceWeights(proposal=Grid()) if place.finite else self
+
+    def init(self, place: AbstractPlace, key: Key) -> SamplerState:
+        return Sobol(self.n or 1000, self.crowd).init(place, key)
+
+    def step(self, place, density, state, key):
+        n, (key_pool, key_start) = len(state.points), jr.split(key)
+        pool = Sobol(self._pooled(n), self.crowd).init(place, key_pool).points
+        odds = self.share * normalised(density(pool)) + (1 - self.share) / len(pool)
+        along = jnp.argsort(morton(place, pool))
+        reached = jnp.cumsum(odds[along])
+        wanted = (jnp.arange(n) + jr.uniform(key_start)) / n * reached[-1]
+        chosen = jnp.searchsorted(reached, wanted, side="right")
+        return SamplerState(pool[along[jnp.minimum(chosen, len(pool) - 1)]]), info(1.0, len(pool))
+
+    @property
+    def fresh(self) -> bool:
+        return True
+
+    @property
+    def blind(self) -> bool:
+        return False
+
+    def weights(self, values: Losses) -> Float[Array, " n"]:
+        sizes = _relative(values)
+        return normalised(jnp.where(sizes > 0, sizes / self._odds(sizes), 0.0))
+
+    def even(self, values: Losses) -> Float[Array, " n"]:
+        return normalised(1 / self._odds(_relative(values)))
+
+    def _odds(self, sizes: Losses) -> Float[Array, " n"]:
+        """q / uniform at points drawn from q."""
+        return jnp.maximum(self.share * sizes / _mean(sizes, self.share) + 1 - self.share, LEAST)
+
+    def _pooled(self, n: int) -> int:
+        return n * self.pool
+
+
+def _relative(values: Losses) -> Losses:
+    """Densities over the largest one; where all are zero, ψ_α is uniform."""
+    largest = jnp.max(values)
+    return jnp.where(largest > 0, values / jnp.where(largest > 0, largest, 1.0), 1.0)
+
+
+def _mean(sizes: Losses, share: float) -> Scalar:
+    """The mean of a density on the place, from its values of at most 1 at points drawn from q: the one for which
+
+        1 = E_q[uniform / q] ≈ 1/n Σ 1 / (share · value / mean + 1 − share),
+
+    whose right side grows with it. This is bridge sampling: no other estimate from these values has a lower variance.
+    """
+
+    def halve(_, ends):
+        low, high = ends
+        middle = jnp.sqrt(low * high)
+        above = jnp.mean(1 / jnp.maximum(share * sizes / middle + 1 - share, LEAST)) > 1
+        return jnp.where(above, low, middle), jnp.where(above, middle, high)
+
+    low, high = jax.lax.fori_loop(0, BISECTIONS, halve, (jnp.asarray(LEAST, sizes.dtype), jnp.ones((), sizes.dtype)))
+    return jnp.sqrt(low * high)
+
+
+def morton(place: AbstractPlace, w: Float[Array, "n k"]) -> UInt32[Array, " n"]:
+    """The number of each chart point's cell along a curve that fills the chart: the binary digits of its coordinates
+    in turn, so that points that are near along the curve are near in the chart."""
+    chart = place.chart
+    code = jnp.zeros(len(w), jnp.uint32)
+    dimension = chart.dimension
+    if dimension == 0:
+        return code
+    digits = max(32 // dimension, 1)
+    unit = (w - jnp.asarray(chart.lower)) / jnp.asarray(chart.lengths)
+    # Of 24 binary digits at most, which single precision has.
+    places = min(digits, 24)
+    cells = jnp.clip(unit * 2.0**places, 0, 2.0**places - 1).astype(jnp.uint32)
+    for digit in reversed(range(places)):
+        for i in range(min(dimension, 32)):
+            code = (code << 1) | ((cells[:, i] >> digit) & 1)
+    return code
