@@ -186,6 +186,39 @@ def test_a_checkpoint_resumes_it(tmp_path, capsys):
         quietly(decay(end=2.0, rate=8.0), checkpoint=tmp_path / "run")
 
 
+def interrupting(monkeypatch, after):
+    """Ctrl-C after some parts."""
+    steps = March.steps
+
+    def stopped(march, marched):
+        for count, state in enumerate(steps(march, marched), 1):
+            yield state
+            if count == after:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(March, "steps", stopped)
+
+
+def test_ctrl_c_keeps_the_last_level(monkeypatch):
+    interrupting(monkeypatch, after=2)
+    solution = quietly(scl.zoo.poisson())
+    assert solution.result is scl.RESULTS.interrupted
+    assert not solution.converged
+    assert solution.error() < 0.1
+
+
+def test_ctrl_c_keeps_the_slabs_in_the_checkpoint(monkeypatch, tmp_path, capsys):
+    """Of later times nothing is known, so that there is no solution yet; the next call goes on."""
+    problem = decay(end=2.0, rate=9.0)
+    with monkeypatch.context() as patch:
+        interrupting(patch, after=2)
+        with pytest.raises(KeyboardInterrupt):
+            quietly(problem, checkpoint=tmp_path / "run")
+    again = scl.solve(problem, checkpoint=tmp_path / "run")
+    assert "resumed" in capsys.readouterr().err
+    assert float(again(t=1.1)) == float(quietly(problem)(t=1.1))
+
+
 # --- where there is no such solution ---------------------------------------------------------------------------------
 
 

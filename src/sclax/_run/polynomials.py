@@ -60,23 +60,29 @@ def polynomials(
             kept.belongs_to({"problem": digest(bare), "method": repr(method)})
         marched, history = _begun(march, kept, bare, reporter)
         began = time.monotonic() - (float(history.seconds[-1]) if history.rows else 0.0)
-        saved = time.monotonic()
-        for marched in march.steps(marched):  # noqa: B020 -- each follows from the one before
-            spent = time.monotonic() - began
-            history = history.after(_row(bare, marched, spent))
-            way = "" if march.axis is None else f"{march.share(marched):.0%} of the time, "
-            count = sum(len(part.tiles) for part in marched.parts)
-            text = f"polynomials: {way}{count} tiles, last coefficients {marched.tail:.0e}"
-            reporter.note(text, march.share(marched))
-            over = seconds is not None and spent > seconds and march.share(marched) < 1
-            if kept is not None and (over or time.monotonic() - saved > SAVE_EVERY):
-                _save(kept, marched, history, reporter)
-                saved = time.monotonic()
-            if over:
-                raise Unsuited(OUT_OF_TIME)
+        saved, interrupted = time.monotonic(), False
+        try:
+            for marched in march.steps(marched):  # noqa: B020 -- each follows from the one before
+                spent = time.monotonic() - began
+                history = history.after(_row(bare, marched, spent))
+                way = "" if march.axis is None else f"{march.share(marched):.0%} of the time, "
+                count = sum(len(part.tiles) for part in marched.parts)
+                text = f"polynomials: {way}{count} tiles, last coefficients {marched.tail:.0e}"
+                reporter.note(text, march.share(marched))
+                over = seconds is not None and spent > seconds and march.share(marched) < 1
+                if kept is not None and (over or time.monotonic() - saved > SAVE_EVERY):
+                    _save(kept, marched, history, reporter)
+                    saved = time.monotonic()
+                if over:
+                    raise Unsuited(OUT_OF_TIME)
+        except KeyboardInterrupt:
+            interrupted = True
         if kept is not None:
             _save(kept, marched, history, reporter)
-        return _found(posed, march, marched, method, history, seed)
+        if interrupted and march.share(marched) < 1:  # of later times nothing is known
+            reporter.say(f"interrupted after {march.share(marched):.0%} of the time")
+            raise KeyboardInterrupt
+        return _found(posed, march, marched, method, history, seed, interrupted)
 
 
 def _begun(
@@ -155,7 +161,9 @@ def spare_points(problem: AbstractProblem) -> tuple[Any, ...]:
     return tuple(p.grid(0) if p.finite else p.sobol(SPARE, jax.random.key(SPARE)) for p in places)
 
 
-def _found(posed: Any, march: March, marched: Marched, method: Spectral, history: History, seed: int) -> Found:
+def _found(
+    posed: Any, march: March, marched: Marched, method: Spectral, history: History, seed: int, interrupted: bool
+) -> Found:
     """The solution with a last row on points that it was not fitted to."""
     bare, model = march.problem, model_of(march.problem, marched)
     points = spare_points(bare)
@@ -173,17 +181,17 @@ def _found(posed: Any, march: March, marched: Marched, method: Spectral, history
         snapshot_weights={t.name: np.asarray(seen.terms[i].weights)[None] for i, t in terms},
     )
     holds = all(values[name] <= float(np.min(limit)) for name, limit in bare.tolerances.items())
-    if marched.tail > POOR:
+    if marched.tail > POOR and not interrupted:
         raise Unsuited("the last coefficients, or what is left of the laws, stay large")
     good = marched.tail <= GOOD
-    result = RESULTS.converged if holds else RESULTS.settled
+    result = RESULTS.interrupted if interrupted else RESULTS.converged if holds else RESULTS.settled
     multipliers = {name: jnp.zeros_like(limit) for name, limit in bare.tolerances.items()}
     # Laws that hold together cost each other nothing; of others a fit that weighs them alike knows no price.
     unpriced = () if good else tuple(bare.tolerances)
     found: Any = solution_of(
-        posed, model, method, multipliers, history, result, seed, converged=good, unpriced=unpriced
+        posed, model, method, multipliers, history, result, seed, converged=good and not interrupted, unpriced=unpriced
     )
-    return Found(found, good)
+    return Found(found, good or interrupted)
 
 
 def better(one: Solution, other: Solution) -> Solution:
