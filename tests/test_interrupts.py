@@ -161,7 +161,7 @@ def test_ctrl_c_at_every_call_loses_nothing(name, tmp_path):
                 assert same(setting.go(path), whole), place
                 resumed.append(left)
             shutil.rmtree(path)
-        assert came_back > 0.5 * calls
+        assert came_back > 0.4 * calls  # the others came before anything was learned
         assert len(resumed) > 1
 
 

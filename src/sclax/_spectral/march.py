@@ -23,6 +23,7 @@ FINEST = 2.0**-15  # interval, of its side
 HOPELESS = 1e-2  # last coefficients, of the largest
 ENOUGH = 1e-6
 LOUD = 1e-5  # rest of a law, of the unknowns, that no rounding explains
+MANY_TILES = 32  # by which a layer, of which each halving cuts off a half, would show
 LAST = 3  # coefficients that tell what is missing
 STEP_WORK, ALL_AT_ONCE = 8e9, 5e11  # operations of one step, of a slab and of the whole domain
 EARLY_WORK = 5e10  # operations after which there is some sign of convergence
@@ -160,8 +161,8 @@ class March:
             if failed > 1:
                 raise Unsuited("Gauss-Newton steps do not converge")
             seen.append(found.tail)
-            if found.tail > HOPELESS and found.spent.work > EARLY_WORK:
-                raise Unsuited("the last coefficients stay large")
+            if found.tail > HOPELESS and (found.spent.work > EARLY_WORK or len(found.solved.tiles) > MANY_TILES):
+                raise Unsuited("the last coefficients, or what is left of the laws, stay large")
             marched = found.spent._replace(parts=(found.solved,), tail=found.tail, losses=found.newton.linear.losses)
             # The coarsest intervals first: the rest of the coefficients is not to be trusted before.
             limit = max(self.method.ambition, 0.01 * found.tail)
