@@ -111,7 +111,7 @@ def dead(domain, outputs, key):
 
 SETTINGS = {
     "begins": lambda: Setting(noisy(), constant, 20),
-    "settles": lambda: Setting(noisy(), constant, 140, start=110),
+    "settles": lambda: Setting(noisy(), constant, 150, start=110),
     "starts again": lambda: Setting(fading(), dead, 210, start=190),
 }
 
@@ -161,7 +161,7 @@ def test_ctrl_c_at_every_call_loses_nothing(name, tmp_path):
                 assert same(setting.go(path), whole), place
                 resumed.append(left)
             shutil.rmtree(path)
-        assert came_back > 0.4 * calls  # the others came before anything was learned
+        assert came_back > 0.5 * calls
         assert len(resumed) > 1
 
 
