@@ -19,7 +19,7 @@ TABLE = (
     {"_places": "box place points reading slices sobol"},
     {
         "samplers": "_base _baselines _chains _drawn _points",
-        "nn": "_chebyshev _embeddings _hard _mlp _operators _store _tiles",
+        "nn": "_chebyshev _embeddings _hard _mlp _modes _operators _store _tiles",
         "reference": """_allen_cahn _burgers _burgers_sine _convection _corners _diffusion_sorption _gear _heat
             _helmholtz _kdv _klein_gordon _lid_driven_cavity _lorenz _navier_stokes _poisson _reaction_diffusion
             _support _wave""",
@@ -33,7 +33,7 @@ TABLE = (
     {
         "_methods": """dual eigenbasis first_order gauss_newton gram march method penalty primal primal_dual
             warm_start""",
-        "_spectral": "fronts jets march method newton system tiles",
+        "_spectral": "family fronts jets march members method newton system tiles",
     },
     {"_result": "abstract evaluate history operator_solution outcome plot promise record report solution storage"},
     {

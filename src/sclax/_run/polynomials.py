@@ -5,8 +5,9 @@ import dataclasses
 import os
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import equinox as eqx
 import jax
@@ -14,12 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 import threadpoolctl
 
-from .. import nn
 from .._base import Model, digest, precision
 from .._methods import GaussNewton
 from .._problem import AbstractProblem, Problem
 from .._result import RESULTS, History, Row, Solution, solution_of
-from .._spectral import March, Marched, Spectral, Unsuited
+from .._spectral import Family, March, Marched, Spanned, Spectral, Unsuited
 from .checkpoint import FIRST, Checkpoint
 from .progress import Reporter
 
@@ -28,6 +28,25 @@ POOR = 1e-2  # with which they are no solution
 SPARE = 4096  # points of a law
 SAVE_EVERY = 10.0  # seconds
 OUT_OF_TIME = "the time was up"
+
+
+class Way(Protocol):
+    """To the solution of one problem, or to all of a family, state by state."""
+
+    problem: AbstractProblem
+
+    @property
+    def first(self) -> Any: ...
+    def compile(self) -> None: ...
+    def steps(self, state: Any, /) -> Iterator[Any]: ...
+    def share(self, state: Any, /) -> float: ...
+    def complete(self, state: Any, /) -> bool: ...
+    def told(self, state: Any, /) -> str: ...
+    def finished(self, state: Any, /) -> Any: ...
+    def model(self, state: Any, /) -> Model: ...
+
+
+State = Marched | Spanned
 
 
 class Found(NamedTuple):
@@ -53,7 +72,7 @@ def polynomials(
         stack.enter_context(threadpoolctl.threadpool_limits(1, user_api="blas"))
         posed: Any = GaussNewton().prepare(problem)
         bare = posed.bare()
-        march = March(bare, method)
+        march = _way(bare, method)
         kept = None
         if checkpoint is not None:
             kept = stack.enter_context(contextlib.closing(Checkpoint(Path(checkpoint) / FIRST)))
@@ -65,42 +84,47 @@ def polynomials(
             for marched in march.steps(marched):  # noqa: B020 -- each follows from the one before
                 spent = time.monotonic() - began
                 history = history.after(_row(bare, marched, spent))
-                way = "" if march.axis is None else f"{march.share(marched):.0%} of the time, "
-                count = sum(len(part.tiles) for part in marched.parts)
-                text = f"polynomials: {way}{count} tiles, last coefficients {marched.tail:.0e}"
-                reporter.note(text, march.share(marched))
+                reporter.note(f"polynomials: {march.told(marched)}", march.share(marched))
                 over = seconds is not None and spent > seconds and march.share(marched) < 1
                 if kept is not None and (over or time.monotonic() - saved > SAVE_EVERY):
                     _save(kept, marched, history, reporter)
                     saved = time.monotonic()
-                if over:
+                if over and not march.complete(marched):
                     raise Unsuited(OUT_OF_TIME)
+                if over:
+                    break
         except KeyboardInterrupt:
             interrupted = True
+        known = march.complete(marched)
+        if interrupted and known:
+            reporter.say("interrupted: making ready what was learned")
+        marched = march.finished(marched) if known else marched
         if kept is not None:
             _save(kept, marched, history, reporter)
-        if interrupted and march.share(marched) < 1:  # of later times nothing is known
-            reporter.say(f"interrupted after {march.share(marched):.0%} of the time")
+        if not known:
+            reporter.say(f"interrupted after {march.share(marched):.0%} of the way")
             raise KeyboardInterrupt
         return _found(posed, march, marched, method, history, seed, interrupted)
 
 
-def _begun(
-    march: March, kept: Checkpoint | None, problem: AbstractProblem, reporter: Reporter
-) -> tuple[Marched, History]:
+def _way(problem: AbstractProblem, method: Spectral) -> Way:
+    return Family(problem, method) if problem.domain.parameters else March(problem, method)
+
+
+def _begun(march: Way, kept: Checkpoint | None, problem: AbstractProblem, reporter: Reporter) -> tuple[State, History]:
     """Where it was left, or the beginning."""
     stored = None if kept is None else kept.latest(warnings.warn)
     march.compile()
     if stored is None:
         return march.first, History.of(problem.constraints)
     about, arrays = stored
-    marched = Marched.restored(about, {n: a for n, a in arrays.items() if not n.startswith("history/")})
+    marched = type(march.first).restored(about, {n: a for n, a in arrays.items() if not n.startswith("history/")})
     flat = {n.removeprefix("history/"): a for n, a in arrays.items() if n.startswith("history/")}
     reporter.say(f"resumed after {marched.newtons} steps")
     return marched, History.unflattened(flat)
 
 
-def _save(kept: Checkpoint, marched: Marched, history: History, reporter: Reporter) -> None:
+def _save(kept: Checkpoint, marched: State, history: History, reporter: Reporter) -> None:
     about, arrays = marched.stored()
     try:
         rows = {f"history/{name}": array for name, array in history.items()}
@@ -109,7 +133,7 @@ def _save(kept: Checkpoint, marched: Marched, history: History, reporter: Report
         reporter.warn(f"solve: no checkpoint was written ({error}); the run itself is not lost.")
 
 
-def _row(problem: AbstractProblem, marched: Marched, seconds: float) -> Row:
+def _row(problem: AbstractProblem, marched: State, seconds: float) -> Row:
     """The last part in numbers: its largest losses for worst cases, its mean ones for averages."""
     values, objective = dict.fromkeys(problem.constraints, 0.0), 0.0
     for term in problem.terms:
@@ -136,20 +160,6 @@ def _row(problem: AbstractProblem, marched: Marched, seconds: float) -> Row:
     )
 
 
-def model_of(problem: AbstractProblem, marched: Marched) -> Model:
-    """The tiles as a model: polynomials of the whole domain where there is but one."""
-    pieces = [pair for part in marched.parts for pair in zip(part.tiles, part.coefficients, strict=True)]
-    arrays = []
-    for tile, c in pieces:
-        array = np.zeros((len(c), *tile.terms))
-        array[(slice(None), *tile.indices.T)] = c
-        arrays.append(array)
-    if len(pieces) > 1:
-        return nn.Tiles([tile.lower for tile, _ in pieces], [tile.upper for tile, _ in pieces], arrays)
-    whole = nn.Chebyshev(problem.domain, len(problem.unknowns), pieces[0][0].terms)
-    return eqx.tree_at(lambda model: model.coefficients, whole, jnp.asarray(arrays[0]))
-
-
 @eqx.filter_jit
 def _spare(problem: AbstractProblem, model: Model, points: tuple[Any, ...]) -> Any:
     return problem.evaluate(model, points)
@@ -162,10 +172,10 @@ def spare_points(problem: AbstractProblem) -> tuple[Any, ...]:
 
 
 def _found(
-    posed: Any, march: March, marched: Marched, method: Spectral, history: History, seed: int, interrupted: bool
+    posed: Any, march: Way, marched: State, method: Spectral, history: History, seed: int, interrupted: bool
 ) -> Found:
     """The solution with a last row on points that it was not fitted to."""
-    bare, model = march.problem, model_of(march.problem, marched)
+    bare, model = march.problem, march.model(marched)
     points = spare_points(bare)
     seen = _spare(bare, model, points)
     if not np.isfinite(float(seen.objective)):
@@ -183,7 +193,7 @@ def _found(
     holds = all(values[name] <= float(np.min(limit)) for name, limit in bare.tolerances.items())
     if marched.tail > POOR and not interrupted:
         raise Unsuited("the last coefficients, or what is left of the laws, stay large")
-    good = marched.tail <= GOOD
+    good = bool(marched.tail <= GOOD)
     result = RESULTS.interrupted if interrupted else RESULTS.converged if holds else RESULTS.settled
     multipliers = {name: jnp.zeros_like(limit) for name, limit in bare.tolerances.items()}
     # Laws that hold together cost each other nothing; of others a fit that weighs them alike knows no price.
@@ -196,11 +206,15 @@ def _found(
 
 def better(one: Solution, other: Solution) -> Solution:
     """The feasible one of two solutions, of two feasible ones that of lower objective, else the one whose laws are
-    violated less, by mean squares on points that trained neither, each law in units of its own."""
+    violated less on points that trained neither, each law in units of its own. Means of sizes, not of squares: at a
+    corner where conditions contradict each other squares are large whatever the solution is elsewhere."""
     problem: Problem = one.problem
     with precision.double(True):
         bare = problem.bare()
         points = spare_points(bare)
-        means = [np.asarray([jnp.mean(t.losses) for t in _spare(bare, s.model, points).terms]) for s in (one, other)]
+        means = [
+            np.asarray([jnp.mean(jnp.sqrt(t.losses)) for t in _spare(bare, s.model, points).terms])
+            for s in (one, other)
+        ]
     total = np.maximum(means[0] + means[1], np.finfo(float).tiny)
     return one if np.sum(means[0] / total) <= np.sum(means[1] / total) else other

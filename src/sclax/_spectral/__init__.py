@@ -1,5 +1,7 @@
 """Piecewise polynomials by least squares, slab after slab: digits where solutions are smooth piece by piece."""
 
+from .family import Family as Family
+from .family import Spanned as Spanned
 from .march import March as March
 from .march import Marched as Marched
 from .method import Spectral as Spectral

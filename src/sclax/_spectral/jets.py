@@ -6,6 +6,7 @@ Taylor polynomial that has them, so that code is compiled once for a law, not on
 
 import itertools
 import math
+from collections.abc import Container
 from typing import Any
 
 import equinox as eqx
@@ -22,9 +23,9 @@ BLOCK = 512  # points that are evaluated at once
 Along = tuple[int, ...]  # how often along each coordinate
 
 
-def orders(dimension: int, order: int) -> tuple[Along, ...]:
-    """All derivatives up to an order."""
-    every = itertools.product(range(order + 1), repeat=dimension)
+def orders(dimension: int, order: int, held: Container[int] = ()) -> tuple[Along, ...]:
+    """All derivatives up to an order, but for those along coordinates that are held."""
+    every = itertools.product(*(range(1 if i in held else order + 1) for i in range(dimension)))
     return tuple(along for along in every if sum(along) <= order)
 
 

@@ -4,16 +4,20 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 
+from .. import nn
+from .._base import Model
 from .._places import TIME
 from .._problem import AbstractProblem
 from .fronts import Undetermined
 from .jets import linearised, orders
 from .method import Spectral
 from .newton import Newton, newton
-from .system import Piece, Unsuited, pieces, system
-from .tiles import Axis, Solved, Tile, fitted, tiles
+from .system import Held, Piece, Unsuited, pieces, system
+from .tiles import Axis, Solved, Tile, fitted, packed, tiles, unpacked
 
 NUMBERS = ("now", "length", "tail", "newtons", "evaluations", "work")
 FIRST_TERMS = 8
@@ -47,38 +51,16 @@ class Marched(NamedTuple):
 
     def stored(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """As plain data and named arrays, for a file."""
-        here = [tile for part in self.parts for tile in part.tiles]
-        about = {
-            "parts": [len(part.tiles) for part in self.parts],
-            "terms": [tile.terms for tile in here],
-            "axes": [list(axis) for axis in self.axes],
-            **{name: getattr(self, name) for name in NUMBERS},
-        }
-        arrays = {
-            "lower": np.asarray([tile.lower for tile in here]),
-            "upper": np.asarray([tile.upper for tile in here]),
-            "scales": self.scales,
-        }
-        every = [c.ravel() for part in self.parts for c in part.coefficients]
-        return about, {**arrays, "coefficients": np.concatenate(every) if every else np.zeros(0)}
+        about, arrays = packed(self.parts)
+        numbers = {name: getattr(self, name) for name in NUMBERS}
+        return {**about, "axes": [list(axis) for axis in self.axes], **numbers}, {**arrays, "scales": self.scales}
 
     @staticmethod
     def restored(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Marched":
         """What was stored."""
-        corners = zip(arrays["lower"].tolist(), arrays["upper"].tolist(), about["terms"], strict=True)
-        here = [Tile(*map(tuple, corner)) for corner in corners]
-        unknowns, at, parts = len(arrays["scales"]), 0, []
-        for count in about["parts"]:
-            mine, here = here[:count], here[count:]
-            found = []
-            for tile in mine:
-                size = unknowns * len(tile.indices)
-                found.append(arrays["coefficients"][at : at + size].reshape(unknowns, -1))
-                at += size
-            parts.append(Solved(mine, found))
         axes = tuple(Axis(tuple(edges), tuple(terms)) for edges, terms in about["axes"])
         numbers = {name: about[name] for name in NUMBERS}
-        return Marched(tuple(parts), axes=axes, scales=arrays["scales"], **numbers)
+        return Marched(unpacked(about, arrays), axes=axes, scales=arrays["scales"], **numbers)
 
 
 class Attempt(NamedTuple):
@@ -98,21 +80,21 @@ class Attempt(NamedTuple):
 class March:
     """The way through a problem, of which `first` is the beginning and `steps` gives all that follows."""
 
-    def __init__(self, problem: AbstractProblem, method: Spectral):
-        self.problem, self.method = problem, method
+    def __init__(self, problem: AbstractProblem, method: Spectral, held: Held | None = None):
+        self.problem, self.method, self.held = problem, method, held or {}
         self.laws = pieces(problem)
         self.later = [piece for piece in self.laws if TIME not in dict(piece.place.constants)]
         self.axis = problem.domain.names.index(TIME) if problem.direction else None
         self.forward = problem.direction >= 0
         # A tile of three dimensions has so many polynomials that more and smaller ones cost less.
-        flat = problem.domain.dimension < 3
+        flat = problem.domain.dimension - len(self.held) < 3
         self.most, self.most_work = (method.terms, ALL_WORK) if flat else (method.terms // 2, ALL_WORK_3D)
 
     def compile(self) -> None:
         """Compiles what all steps use, by one point of each law."""
         for piece in self.laws:
             w = np.asarray(piece.place.grid(1), float)[:1]
-            alongs = orders(self.problem.domain.dimension, piece.law.order)
+            alongs = orders(self.problem.domain.dimension, piece.law.order, self.held)
             points = piece.law.residual.seen(self.problem.parameters, piece.place, w[0])
             if points is None:
                 raise Unsuited(f"nobody can see where `{piece.term.name}` looks")
@@ -121,8 +103,10 @@ class March:
 
     @property
     def first(self) -> Marched:
+        """The beginning."""
         domain = self.problem.domain
-        axes = tuple(Axis(ends, (FIRST_TERMS,)) for ends in zip(domain.lower, domain.upper, strict=True))
+        ends = list(zip(domain.lower, domain.upper, strict=True))
+        axes = tuple(Axis(pair, (1 if i in self.held else FIRST_TERMS,)) for i, pair in enumerate(ends))
         scales = np.zeros(len(self.problem.unknowns))
         if self.axis is None:
             return Marched((), 0.0, 1.0, axes, scales)
@@ -149,6 +133,28 @@ class March:
             if marched.tail > HOPELESS:
                 raise Unsuited(f"the last coefficients at t = {marched.now:.3g} stay large")
             yield marched
+
+    def complete(self, marched: Marched) -> bool:
+        """Whether there is a solution; at later times than those of the last slab nothing is known."""
+        return self.share(marched) >= 1
+
+    def finished(self, marched: Marched) -> Marched:
+        """The last state, made ready for use."""
+        return marched
+
+    def told(self, marched: Marched) -> str:
+        """How far it has come, in words."""
+        way = "" if self.axis is None else f"{self.share(marched):.0%} of the time, "
+        count = sum(len(part.tiles) for part in marched.parts)
+        return f"{way}{count} tiles, last coefficients {marched.tail:.0e}"
+
+    def model(self, marched: Marched) -> Model:
+        """The tiles as a model: polynomials of the whole domain where there is but one."""
+        solved = Solved.joined(marched.parts)
+        if len(solved.tiles) > 1:
+            return solved.tiled()
+        whole = nn.Chebyshev(self.problem.domain, len(self.problem.unknowns), solved.tiles[0].terms)
+        return eqx.tree_at(lambda model: model.coefficients, whole, jnp.asarray(solved.arrays()[0]))
 
     # --- all at once, level by level ---
 
@@ -205,7 +211,7 @@ class March:
             length = length if solved and tail <= ambition else max(shrink * length, SHORTEST * span)
             marched = marched._replace(axes=finer, length=length)
         axes = tuple(
-            a if i == axis else a.coarsened(row, 1e-3 * ambition, self.most)
+            a if i == axis or i in self.held else a.coarsened(row, 1e-3 * ambition, self.most)
             for i, (a, row) in enumerate(zip(marched.axes, found.tails, strict=True))
         )
         return marched._replace(
@@ -237,7 +243,7 @@ class March:
         here = tiles(marched.axes)
         join = None if self.axis is None else (self.axis, 0 if self.forward else 1)
         try:
-            rows = system(self.problem, laws, here, before, join)
+            rows = system(self.problem, laws, here, before, join, self.held)
             found = newton(rows, [fitted(tile, start) for tile in here])
         except Undetermined as error:
             raise Unsuited(f"the laws leave the solution open ({error})") from error
@@ -267,10 +273,12 @@ class March:
         for tile, c, rest in zip(solved.tiles, solved.coefficients, loud, strict=True):
             root = math.sqrt(math.prod(tile.lengths[space] / lengths[space]))
             for i, axis in enumerate(axes):
+                if i in self.held:
+                    continue
                 j = axis.edges.index(tile.lower[i])
                 last = tile.indices[:, i] >= tile.terms[i] - LAST
                 size = root * float(np.max(np.abs(c[:, last]) / scales[:, None], initial=0.0))
-                found[i][j] = max(found[i][j], size, rest if rest > LOUD else 0.0)
+                found[i][j] = max(found[i][j], size, float(rest) if rest > LOUD else 0.0)
         return found
 
     def _work(self, here: list[Tile]) -> float:
@@ -282,8 +290,10 @@ class March:
     def _finer(self, axes: tuple[Axis, ...], found: Attempt, limit: float) -> tuple[Axis, ...]:
         """The axes with finer intervals where the last coefficients are large, as far as that is affordable."""
         most, lengths = self.most, self.problem.domain.lengths
-        affordable = STEP_WORK if self.axis is not None and len(axes) < 3 else ALL_AT_ONCE
-        wanted = [(tail, i, j) for i, row in enumerate(found.tails) if i != self.axis for j, tail in enumerate(row)]
+        flat = len(axes) - len(self.held) < 3
+        affordable = STEP_WORK if self.axis is not None and flat else ALL_AT_ONCE
+        fixed = {self.axis, *self.held}
+        wanted = [(tail, i, j) for i, row in enumerate(found.tails) if i not in fixed for j, tail in enumerate(row)]
         chosen: list[tuple[int, int]] = []
         for tail, i, j in sorted(wanted, reverse=True):
             whole = axes[i].terms[j] < most or axes[i].edges[j + 1] - axes[i].edges[j] > FINEST * lengths[i]

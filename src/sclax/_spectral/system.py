@@ -16,6 +16,7 @@ from .tiles import Tile, gauss, product
 SPARE = 2  # points along a coordinate beyond the number of polynomials
 
 Coefficients = list[np.ndarray]  # of each tile: (unknowns, products of polynomials)
+Held = dict[int, float]  # the parameters of a family by their coordinates, at one member of it
 
 
 class Unsuited(ValueError):
@@ -170,19 +171,20 @@ def system(
     tiles: list[Tile],
     before: Callable[[np.ndarray, Along], np.ndarray] | None,
     step: tuple[int, int] | None,
+    held: Held,
 ) -> System:
     """The rows on tiles. `before` gives what holds at the end of a coordinate from which a solution evolves, `step` the
     coordinate and the end, 0 or 1, of the tiles where they join on."""
     dimension = len(tiles[0].lower)
-    alongs = {piece.term.name: orders(dimension, piece.law.order) for piece in laws}
-    groups = [g for piece in laws for g in _groups(problem, piece, tiles, alongs[piece.term.name])]
+    alongs = {piece.term.name: orders(dimension, piece.law.order, held) for piece in laws}
+    groups = [g for piece in laws for g in _groups(problem, piece, tiles, alongs[piece.term.name], held)]
     fixed = [f for axis in range(dimension) if step is None or axis != step[0] for f in _joints(problem, tiles, axis)]
     if before is not None and step is not None:
         fixed += _start(problem, tiles, before, *step)
     return System(problem, tiles, groups, fixed)
 
 
-def _chart_points(place: Any, tile: Tile, names: tuple[str, ...]) -> np.ndarray | None:
+def _chart_points(place: Any, tile: Tile, names: tuple[str, ...], held: Held) -> np.ndarray | None:
     """Chart points of the part of a place that lies in a tile; None where there is none."""
     if place.finite:
         w = np.asarray(place.grid(0))
@@ -195,15 +197,18 @@ def _chart_points(place: Any, tile: Tile, names: tuple[str, ...]) -> np.ndarray 
         if not tile.lower[i] - slack <= value <= tile.upper[i] + slack:
             return None
     free = [names.index(name) for name in place.chart.names]
-    return product([gauss(tile.lower[i], tile.upper[i], tile.terms[i] + SPARE) for i in free])
+    points = lambda i: gauss(tile.lower[i], tile.upper[i], tile.terms[i] + SPARE)
+    return product([np.asarray([held[i]]) if i in held else points(i) for i in free])
 
 
-def _roots(place: Any, tile: Tile, domain: Box, w: np.ndarray) -> np.ndarray:
+def _roots(place: Any, tile: Tile, domain: Box, w: np.ndarray, held: Held) -> np.ndarray:
     """The root of each point's share of a place. The points are dense towards the ends of a tile, and small tiles have
     as many as large ones: without it the corner at which conditions contradict each other would decide for all."""
     share = np.ones(len(w))
     for column, name in enumerate(place.chart.names):
         i = domain.names.index(name)
+        if i in held:
+            continue
         x = 2 * (w[:, column] - tile.lower[i]) / tile.lengths[i] - 1
         share *= math.pi / 2 * np.sqrt(1 - x**2)
         if name != TIME:  # what is wrong at one time is wrong at all later ones
@@ -211,13 +216,15 @@ def _roots(place: Any, tile: Tile, domain: Box, w: np.ndarray) -> np.ndarray:
     return np.sqrt(share)
 
 
-def _groups(problem: AbstractProblem, piece: Piece, tiles: list[Tile], alongs: tuple[Along, ...]) -> list[Group]:
+def _groups(
+    problem: AbstractProblem, piece: Piece, tiles: list[Tile], alongs: tuple[Along, ...], held: Held
+) -> list[Group]:
     found = []
     for tile in tiles:
-        w = _chart_points(piece.place, tile, problem.domain.names)
+        w = _chart_points(piece.place, tile, problem.domain.names, held)
         if w is None:
             continue
-        roots = np.ones(len(w)) if piece.place.finite else _roots(piece.place, tile, problem.domain, w)
+        roots = np.ones(len(w)) if piece.place.finite else _roots(piece.place, tile, problem.domain, w, held)
         points = seen(piece.law, problem.parameters, piece.place, w)
         owners = np.stack([_owner(points[:, k], tiles, tile) for k in range(points.shape[1])], axis=1)
         for which in np.unique(owners, axis=0):

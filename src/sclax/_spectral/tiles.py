@@ -3,12 +3,12 @@
 import functools
 import itertools
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..nn import differentiation
+from ..nn import Tiles, differentiation
 
 FEWEST = 6  # polynomials along a coordinate
 TOTAL = 3  # coordinates from which on degrees are bounded by their sum, since products of all would be too many
@@ -52,9 +52,10 @@ def _with(values: tuple, i: int, value) -> tuple:
 
 @functools.lru_cache(maxsize=256)
 def indices(terms: tuple[int, ...]) -> np.ndarray:
-    """The degrees of each product: all of them in up to two dimensions, in more those of bounded sum."""
+    """The degrees of each product: all of them in up to two dimensions, in more those of bounded sum. A coordinate with
+    one polynomial, a constant, does not count."""
     every = np.asarray(list(itertools.product(*map(range, terms))), int).reshape(-1, len(terms))
-    if len(terms) < TOTAL:
+    if sum(n > 1 for n in terms) < TOTAL:
         return every
     shares = every / np.maximum(np.asarray(terms) - 1, 1)
     return every[np.sum(shares, axis=1) <= 1.5]
@@ -136,6 +137,25 @@ class Solved(NamedTuple):
     tiles: list[Tile]
     coefficients: list[np.ndarray]
 
+    @staticmethod
+    def joined(parts: Iterable["Solved"]) -> "Solved":
+        """Some of them as one."""
+        parts = tuple(parts)
+        return Solved([t for part in parts for t in part.tiles], [c for part in parts for c in part.coefficients])
+
+    def arrays(self) -> list[np.ndarray]:
+        """The coefficients of each tile by the degrees along its sides: (unknowns, polynomials along each side)."""
+        found = []
+        for tile, c in zip(self.tiles, self.coefficients, strict=True):
+            array = np.zeros((len(c), *tile.terms))
+            array[(slice(None), *tile.indices.T)] = c
+            found.append(array)
+        return found
+
+    def tiled(self) -> Tiles:
+        """As a model."""
+        return Tiles([tile.lower for tile in self.tiles], [tile.upper for tile in self.tiles], self.arrays())
+
     def __call__(self, z: np.ndarray, along: tuple[int, ...]) -> np.ndarray:
         """A derivative at points, (points, unknowns)."""
         found = np.zeros((len(z), len(self.coefficients[0])))
@@ -146,3 +166,66 @@ class Solved(NamedTuple):
                 found[here] = tile.basis(z[here], along) @ c.T
                 todo &= ~here
         return found
+
+    def lengths(self, z: np.ndarray) -> np.ndarray:
+        """The lengths of the tile of each point."""
+        found = np.ones(z.shape)
+        for tile in reversed(self.tiles):
+            found[tile.contains(z)] = tile.lengths
+        return found
+
+
+def laid_out(function: Callable[[np.ndarray], np.ndarray], box: Tile, limit: float, most: int) -> tuple[Solved, float]:
+    """A function as polynomials on halves of halves of a box, `most` at most, and the size of the last coefficients, as
+    the mean square sees them. The half with the largest is halved next."""
+    whole = float(np.prod(box.lengths))
+
+    def fit(tile: Tile) -> tuple[float, int, Tile, np.ndarray]:
+        c = fitted(tile, function)
+        root = math.sqrt(float(np.prod(tile.lengths)) / whole)
+        last = [tile.indices[:, i] >= n - 2 if n > 1 else np.zeros(c.shape[1], bool) for i, n in enumerate(tile.terms)]
+        tails = [root * float(np.max(np.abs(c[:, chosen]), initial=0.0)) for chosen in last]
+        worst = int(np.argmax(tails))
+        return tails[worst], worst, tile, c
+
+    parts = [fit(box)]
+    while len(parts) < most and (largest := max(parts, key=lambda part: part[0]))[0] > limit:
+        parts.remove(largest)
+        _, i, tile, _ = largest
+        middle = (tile.lower[i] + tile.upper[i]) / 2
+        parts.append(fit(Tile(tile.lower, _with(tile.upper, i, middle), tile.terms)))
+        parts.append(fit(Tile(_with(tile.lower, i, middle), tile.upper, tile.terms)))
+    return Solved([part[2] for part in parts], [part[3] for part in parts]), max(part[0] for part in parts)
+
+
+def packed(parts: Iterable[Solved]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Plain data and named arrays, for a file."""
+    parts = tuple(parts)
+    every = Solved.joined(parts)
+    about = {
+        "parts": [len(part.tiles) for part in parts],
+        "rows": [len(part.coefficients[0]) for part in parts],
+        "terms": [tile.terms for tile in every.tiles],
+    }
+    flat = [c.ravel() for c in every.coefficients]
+    return about, {
+        "lower": np.asarray([end for tile in every.tiles for end in tile.lower]),
+        "upper": np.asarray([end for tile in every.tiles for end in tile.upper]),
+        "coefficients": np.concatenate(flat) if flat else np.zeros(0),
+    }
+
+
+def unpacked(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[Solved, ...]:
+    """What was packed."""
+    ends = [np.split(arrays[name], np.cumsum([len(n) for n in about["terms"]])[:-1]) for name in ("lower", "upper")]
+    here = [Tile(tuple(a.tolist()), tuple(b.tolist()), tuple(n)) for a, b, n in zip(*ends, about["terms"], strict=True)]
+    at, parts = 0, []
+    for count, rows in zip(about["parts"], about["rows"], strict=True):
+        mine, here = here[:count], here[count:]
+        found = []
+        for tile in mine:
+            size = rows * len(tile.indices)
+            found.append(arrays["coefficients"][at : at + size].reshape(rows, -1))
+            at += size
+        parts.append(Solved(mine, found))
+    return tuple(parts)

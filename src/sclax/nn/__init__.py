@@ -10,6 +10,7 @@ from ._hard import HardConstraint as HardConstraint
 from ._hard import Plus as Plus
 from ._mlp import MLP as MLP
 from ._mlp import Dense as Dense
+from ._modes import Modes as Modes
 from ._operators import FNO as FNO
 from ._operators import DeepONet as DeepONet
 from ._store import describe as describe
@@ -24,6 +25,7 @@ __all__ = [
     "Dense",
     "FourierFeatures",
     "HardConstraint",
+    "Modes",
     "PeriodicEmbedding",
     "Plus",
     "Rescale",

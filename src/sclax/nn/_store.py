@@ -14,13 +14,14 @@ from ._chebyshev import Chebyshev
 from ._embeddings import FourierFeatures, PeriodicEmbedding, Rescale
 from ._hard import Plus
 from ._mlp import MLP, Dense
+from ._modes import Modes
 from ._operators import FNO, DeepONet, SpectralConvolution
 from ._tiles import Tiles
 
 _CLASSES: dict[str, type] = {
     c.__name__: c
     for c in (
-        *(Box, Chebyshev, DeepONet, Dense, FNO, FourierFeatures, MLP, PeriodicEmbedding, Plus, Rescale),
+        *(Box, Chebyshev, DeepONet, Dense, FNO, FourierFeatures, MLP, Modes, PeriodicEmbedding, Plus, Rescale),
         *(SpectralConvolution, Tiles),
     )
 }

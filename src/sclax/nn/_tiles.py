@@ -53,7 +53,8 @@ class Tiles(eqx.Module):
     def __call__(self, z: Point) -> Float[Array, " m"]:
         lower, upper = jax.lax.stop_gradient((self.lower, self.upper))  # corners are no weights
         away = jnp.maximum(jnp.maximum(lower - z, z - upper), 0.0)
-        k = jnp.argmin(jnp.sum(jax.lax.stop_gradient(away) ** 2, axis=1))
+        # With one box there is nothing to look up, which would copy its coefficients for every point.
+        k = 0 if len(lower) == 1 else jnp.argmin(jnp.sum(jax.lax.stop_gradient(away) ** 2, axis=1))
         values = self.coefficients[k]
         for x, n in reversed(
             list(zip(2 * (z - lower[k]) / (upper[k] - lower[k]) - 1, self.coefficients.shape[2:], strict=True))
