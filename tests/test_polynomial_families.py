@@ -225,3 +225,17 @@ def test_the_members_march_as_problems_of_their_own(x64):
     ours = Solved.joined(states[0].parts)(np.stack([t, np.full(50, 3.0)], axis=1), (0, 0))
     theirs = Solved.joined(states[1].parts)(t[:, None], (0,))
     np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_one_member_is_the_model_at_its_parameters(x64):
+    rng = np.random.default_rng(0)
+    modes = scl.nn.Tiles([[0.0], [0.5]], [[0.5], [1.0]], list(rng.normal(size=(2, 6, 4))))  # three modes of two unknowns
+    model = scl.nn.Modes(modes, scl.nn.Tiles([[0.0, 0.0]], [[1.0, 2.0]], list(rng.normal(size=(1, 3, 2, 3)))))
+    parameters = jnp.asarray([0.3, 1.7])
+    member = scl.nn.member(model, parameters)
+    for x in (0.1, 0.7):
+        z = jnp.asarray([x, 0.3, 1.7])
+        np.testing.assert_allclose(member(z), model(z), rtol=1e-13)
+    assert model(z).shape == (2,)
+    assert scl.nn.member(modes, parameters) is modes
+    assert model.looked_up == 6 * 4

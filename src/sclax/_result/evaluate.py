@@ -19,6 +19,7 @@ from .._base import Model, Points, checks
 from .._laws import outputs
 from .._places import TIME
 from .._problem import AbstractProblem, AbstractReference, Problem, Term, as_reference, formula_at
+from ..nn import member
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,9 +29,14 @@ else:
 BLOCK = 16_384  # points evaluated at once, which bounds memory
 
 
+def _block(model: Model) -> int:
+    """How many points are evaluated at once: fewer of a model that copies much for each."""
+    return max(BLOCK * 100 // max(getattr(model, "looked_up", 0), 100), 1)
+
+
 @eqx.filter_jit
 def _values(model: Model, points: Points, unknowns: int) -> Float[Array, "n m"]:
-    return jax.lax.map(lambda z: outputs(model, z, unknowns), points, batch_size=BLOCK)
+    return jax.lax.map(lambda z: outputs(model, z, unknowns), points, batch_size=_block(model))
 
 
 def values(problem: Problem, model: Model, points: Points) -> Float[Array, "n m"]:
@@ -126,7 +132,7 @@ def residual_map(
 
     def sizes(values: tuple[float, ...]) -> np.ndarray:
         w = jnp.concatenate([points, jnp.broadcast_to(jnp.asarray(values), (len(points), len(values)))], axis=1)
-        r = residual_size(term, _losses(bare, model, term, w))
+        r = residual_size(term, _losses(bare, member(model, jnp.asarray(values)), term, w))
         return np.asarray([jnp.sqrt(jnp.mean(r**2)), jnp.max(r)])
 
     found = _over(family, sizes, "residual", progress)
@@ -165,7 +171,7 @@ def _mesh(problem: Problem, axes: tuple[Array, ...], values: Float[Array, " p"])
 
 @eqx.filter_jit
 def _on_grid(problem: Problem, model: Model, axes: tuple[Array, ...], values: Float[Array, " p"]):
-    return _values(model, _mesh(problem, axes, values), len(problem.unknowns))
+    return _values(member(model, values), _mesh(problem, axes, values), len(problem.unknowns))
 
 
 @eqx.filter_jit
@@ -173,7 +179,7 @@ def _squares(problem: Problem, model: Model, axes: tuple[Array, ...], values: Fl
     """Σ |u − reference|² and Σ |reference|² over a grid."""
     points = _mesh(problem, axes, values)
     true = formula_at(reference, problem.vocabulary, problem.parameters, points)
-    return jnp.sum((_values(model, points, len(problem.unknowns)) - true) ** 2), jnp.sum(true**2)
+    return jnp.sum((_values(member(model, values), points, len(problem.unknowns)) - true) ** 2), jnp.sum(true**2)
 
 
 def _axes_of(problem: Problem, truth: xr.Dataset, names: list[str]) -> dict[str, np.ndarray]:
@@ -205,7 +211,7 @@ def _losses(problem: AbstractProblem, model: Model, term: Term, w: Points) -> Fl
     def loss(w):
         return term.law.losses(term.law.rows(model, problem.parameters, w[None]))[0]
 
-    return jax.lax.map(loss, w, batch_size=max(BLOCK // term.law.inner, 1))
+    return jax.lax.map(loss, w, batch_size=max(_block(model) // term.law.inner, 1))
 
 
 def objective(problem: AbstractProblem, model: Model, points: int = 4096) -> float:

@@ -11,6 +11,7 @@ from ._hard import Plus as Plus
 from ._mlp import MLP as MLP
 from ._mlp import Dense as Dense
 from ._modes import Modes as Modes
+from ._modes import member as member
 from ._operators import FNO as FNO
 from ._operators import DeepONet as DeepONet
 from ._store import describe as describe

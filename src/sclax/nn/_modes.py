@@ -1,9 +1,10 @@
 """Functions of space and time, mixed as the parameters of a family ask for."""
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .._base import Point
+from .._base import Model, Point
 from ._tiles import Tiles
 
 
@@ -40,3 +41,30 @@ class Modes(eqx.Module):
         inner = self.modes.lower.shape[1]
         amplitudes = self.amplitudes(z[inner:])
         return self.modes(z[:inner]).reshape(-1, len(amplitudes)) @ amplitudes
+
+    @property
+    def looked_up(self) -> int:
+        """How many numbers are copied for each of many points."""
+        return self.modes.looked_up + self.amplitudes.looked_up
+
+    def member(self, parameters: Float[Array, " p"]) -> "Member":
+        """The model at given parameters, as a function of all coordinates; at many points that is much cheaper."""
+        amplitudes = self.amplitudes(parameters)
+        modes = self.modes.coefficients
+        split = modes.reshape(len(modes), -1, len(amplitudes), *modes.shape[2:])
+        mixed = jnp.einsum("kmr...,r->km...", split, amplitudes)
+        return Member(eqx.tree_at(lambda tiles: tiles.coefficients, self.modes, mixed))
+
+
+class Member(eqx.Module):
+    """A function that does not see the parameters of the family that it is of, which are the last coordinates."""
+
+    function: Tiles
+
+    def __call__(self, z: Point) -> Float[Array, " m"]:
+        return self.function(z[: self.function.lower.shape[1]])
+
+
+def member(model: Model, parameters: Float[Array, " p"]) -> Model:
+    """A model of a family for use at one member, as a function of all coordinates."""
+    return model.member(parameters) if hasattr(model, "member") else model  # pyright: ignore

@@ -61,3 +61,8 @@ class Tiles(eqx.Module):
         ):
             values = values @ polynomials(x, n)
         return values
+
+    @property
+    def looked_up(self) -> int:
+        """How many numbers are copied for each of many points."""
+        return 0 if len(self.lower) == 1 else int(np.prod(self.coefficients.shape[1:]))
