@@ -158,7 +158,9 @@ def run(name, method, seeds):
         )
     about = {"problem": case.problem, "arguments": case.arguments, "method": method}
     worst = float(np.max([r["relative_l2_worst"] for r in runs]))
-    found = _runner.summary(f"families --only {name} --method {method}", about, runs, relative_l2_worst=worst)
+    found = _runner.summary(
+        f"families --only {name} --method {method} --seeds {seeds}", about, runs, relative_l2_worst=worst
+    )
     _runner.write(f"family-{name}-{method}", found)
 
 
@@ -298,6 +300,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=CASES)
     parser.add_argument("--method", choices=("default", *GRIDS))
+    parser.add_argument("--seeds", type=int, help="of the default; left out, its own number of each")
     parser.add_argument("--run", nargs=4, metavar=("NAME", "METHOD", "SEED", "FILE"))
     parser.add_argument("--figures", action="store_true")
     parser.add_argument("--dense", action="store_true")
@@ -316,7 +319,7 @@ def main():
             continue
         for method in [given.method] if given.method else ("default", "fine"):
             if not given.figures:
-                run(name, method, CASES[name].seeds if method == "default" else 1)
+                run(name, method, given.seeds or CASES[name].seeds if method == "default" else 1)
     if not given.dense:
         table()
         figures()
