@@ -229,9 +229,7 @@ def test_the_members_march_as_problems_of_their_own(x64):
 
 def test_one_member_is_the_model_at_its_parameters(x64):
     rng = np.random.default_rng(0)
-    modes = scl.nn.Tiles(
-        [[0.0], [0.5]], [[0.5], [1.0]], list(rng.normal(size=(2, 6, 4)))
-    )  # three modes of two unknowns
+    modes = scl.nn.Tiles([[0.0], [0.5]], [[0.5], [1.0]], list(rng.normal(size=(2, 6, 4))))
     model = scl.nn.Modes(modes, scl.nn.Tiles([[0.0, 0.0]], [[1.0, 2.0]], list(rng.normal(size=(1, 3, 2, 3)))))
     parameters = jnp.asarray([0.3, 1.7])
     member = scl.nn.member(model, parameters)

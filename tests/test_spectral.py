@@ -105,6 +105,26 @@ def test_a_boundary_layer_is_found_by_halving():
     assert widths[0] < 0.05
 
 
+def test_towards_a_singular_corner_tiles_are_halved():
+    """Δu = 0 with u = r^{2/3} sin(2θ/3), whose slope is infinite at a corner: more polynomials gain little there, and
+    halves upon halves gain as much each; far from it tiles stay large."""
+    square = scl.Box(x=(0.0, 1.0), y=(0.0, 1.0))
+    exact = lambda x, y: (x**2 + y**2 + 1e-30) ** (1 / 3) * jnp.sin(2 / 3 * jnp.arctan2(y, x + 1e-15))
+    problem = scl.Problem(
+        domain=square,
+        objective=scl.average(scl.Dirichlet(exact)),
+        constraints={"pde": scl.worst_case(lambda u_xx, u_yy: u_xx + u_yy) <= 1e-8},
+        reference=exact,
+    )
+    solution = quietly(problem, method=Spectral(ambition=1e-5))
+    assert solution.error() < 1e-4
+    sides = np.asarray(solution.model.upper - solution.model.lower)
+    corner = np.argmin(np.sum(np.asarray(solution.model.lower) ** 2, axis=1))
+    assert np.max(sides[corner]) < 0.05
+    assert np.max(sides) > 0.4
+    assert solution.model.coefficients.shape[-1] < 20
+
+
 def test_slabs_join_to_the_order_of_the_equation():
     """u_tt = −400 u: value and slope are continuous where slabs meet."""
     problem = scl.Problem(

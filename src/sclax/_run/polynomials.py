@@ -85,7 +85,7 @@ def polynomials(
                 spent = time.monotonic() - began
                 history = history.after(_row(bare, marched, spent))
                 reporter.note(f"polynomials: {march.told(marched)}", march.share(marched))
-                over = seconds is not None and spent > seconds and march.share(marched) < 1
+                over = seconds is not None and spent > seconds
                 if kept is not None and (over or time.monotonic() - saved > SAVE_EVERY):
                     _save(kept, marched, history, reporter)
                     saved = time.monotonic()

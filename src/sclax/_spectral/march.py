@@ -1,7 +1,7 @@
 """Slab after slab along time, each as long and its tiles as fine as the solution wants; all at once without time."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -28,6 +28,9 @@ HOPELESS = 1e-2  # last coefficients, of the largest
 ENOUGH = 1e-6
 LOUD = 1e-5  # rest of a law, of the unknowns, that no rounding explains
 MANY_TILES = 32  # by which a layer, of which each halving cuts off a half, would show
+TELLING = 14  # coefficients along a whole side
+WORST = 0.4  # of the largest of the last coefficients: what is halved first
+GAIN = 4.0  # by which more polynomials should reduce the last coefficients, else halves are better
 LAST = 3  # coefficients that tell what is missing
 STEP_WORK, ALL_AT_ONCE = 8e9, 5e11  # operations of one step, of a slab and of the whole domain
 EARLY_WORK = 5e10  # operations after which there is some sign of convergence
@@ -167,12 +170,13 @@ class March:
             if failed > 1:
                 raise Unsuited("Gauss-Newton steps do not converge")
             seen.append(found.tail)
-            if found.tail > HOPELESS and (found.spent.work > EARLY_WORK or len(found.solved.tiles) > MANY_TILES):
+            late = found.spent.work > EARLY_WORK or len(found.solved.tiles) > MANY_TILES
+            if found.tail > HOPELESS and late and _stalls(seen, 4, 0.5):
                 raise Unsuited("the last coefficients, or what is left of the laws, stay large")
             marched = found.spent._replace(parts=(found.solved,), tail=found.tail, losses=found.newton.linear.losses)
             # The coarsest intervals first: the rest of the coefficients is not to be trusted before.
             limit = max(self.method.ambition, 0.01 * found.tail)
-            finer = self._finer(marched.axes, found, limit)
+            finer = self._finer(marched.axes, found, limit, self._rough(marched.axes, found))
             yield marched
             stalls = found.spent.work > EARLY_WORK and _stalls(seen, 4, 0.4)
             if found.tail <= self.method.ambition or finer == marched.axes or stalls:
@@ -287,7 +291,27 @@ class March:
         fronts = math.prod(sorted(across)[:-1]) * (1 + sum(n > 1 for n in across))
         return sum(4.0 * fronts * (len(self.problem.unknowns) * len(tile.indices)) ** 3 for tile in here)
 
-    def _finer(self, axes: tuple[Axis, ...], found: Attempt, limit: float) -> tuple[Axis, ...]:
+    def _rough(self, axes: tuple[Axis, ...], found: Attempt) -> set[tuple[int, int]]:
+        """The intervals on which more polynomials would gain little: where coefficients fall slowly, as they do towards
+        a corner at which the solution is singular, halves upon halves converge as fast as polynomials do elsewhere. Of
+        a whole side few coefficients tell nothing."""
+        rough = set()
+        for tile, c in zip(found.solved.tiles, found.solved.coefficients, strict=True):
+            sizes = np.max(np.abs(c) / found.scales[:, None], axis=0)
+            for i, axis in enumerate(axes):
+                j, n = axis.edges.index(tile.lower[i]), tile.terms[i]
+                if i in self.held or (len(axis.terms) == 1 and n < TELLING):
+                    continue
+                along = np.asarray([np.max(sizes[tile.indices[:, i] == k]) for k in range(n)])
+                middle, last = np.max(along[n // 2 - 1 : n // 2 + 2]), np.max(along[-LAST:])
+                gain = (middle / max(last, 1e-300)) ** (0.4 * n / (n - n // 2 - LAST / 2))
+                if gain < GAIN or last < 0.1 * found.tails[i][j]:
+                    rough.add((i, j))
+        return rough
+
+    def _finer(
+        self, axes: tuple[Axis, ...], found: Attempt, limit: float, rough: Container[tuple[int, int]] = ()
+    ) -> tuple[Axis, ...]:
         """The axes with finer intervals where the last coefficients are large, as far as that is affordable."""
         most, lengths = self.most, self.problem.domain.lengths
         flat = len(axes) - len(self.held) < 3
@@ -297,11 +321,12 @@ class March:
         chosen: list[tuple[int, int]] = []
         for tail, i, j in sorted(wanted, reverse=True):
             whole = axes[i].terms[j] < most or axes[i].edges[j + 1] - axes[i].edges[j] > FINEST * lengths[i]
-            if tail > limit and whole:
-                if self._work(tiles(_refined(axes, [*chosen, (i, j)], most))) > affordable:
+            # Of the rough ones the worst: halves of others may turn out not to be rough at all.
+            if tail > (max(limit, WORST * found.tail) if (i, j) in rough else limit) and whole:
+                if self._work(tiles(_refined(axes, [*chosen, (i, j)], most, rough))) > affordable:
                     break
                 chosen.append((i, j))
-        return _refined(axes, chosen, most)
+        return _refined(axes, chosen, most, rough)
 
 
 def _stalls(tails: list[float], attempts: int, fall: float) -> bool:
@@ -309,7 +334,9 @@ def _stalls(tails: list[float], attempts: int, fall: float) -> bool:
     return len(tails) >= attempts and tails[-1] > fall * tails[-attempts]
 
 
-def _refined(axes: tuple[Axis, ...], chosen: list[tuple[int, int]], most: int) -> tuple[Axis, ...]:
+def _refined(
+    axes: tuple[Axis, ...], chosen: list[tuple[int, int]], most: int, rough: Container[tuple[int, int]]
+) -> tuple[Axis, ...]:
     for i, j in sorted(chosen, reverse=True):  # from behind, so that numbers stay
-        axes = (*axes[:i], axes[i].refined(j, most), *axes[i + 1 :])
+        axes = (*axes[:i], axes[i].refined(j, most, (i, j) in rough), *axes[i + 1 :])
     return axes

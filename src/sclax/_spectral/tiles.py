@@ -88,13 +88,14 @@ class Axis(NamedTuple):
     def intervals(self) -> list[tuple[float, float, int]]:
         return list(zip(self.edges, self.edges[1:], self.terms, strict=False))
 
-    def refined(self, j: int, most: int) -> "Axis":
-        """More polynomials on the interval number `j`, or, where there are the most, two intervals."""
+    def refined(self, j: int, most: int, halve: bool = False) -> "Axis":
+        """More polynomials on the interval number `j`, or, where there are the most or it is to be halved, two
+        intervals."""
         n = self.terms[j]
-        if n < most:
+        if n < most and not halve:
             return Axis(self.edges, _with(self.terms, j, min(max(int(1.4 * n), n + 2), most)))
         middle = (self.edges[j] + self.edges[j + 1]) / 2
-        few = max(int(0.7 * n), 4)
+        few = min(n, max(int(0.7 * n), 8)) if halve else max(int(0.7 * n), 4)
         return Axis(
             (*self.edges[: j + 1], middle, *self.edges[j + 1 :]), (*self.terms[:j], few, few, *self.terms[j + 1 :])
         )
