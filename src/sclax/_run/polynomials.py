@@ -81,12 +81,14 @@ def polynomials(
         began = time.monotonic() - (float(history.seconds[-1]) if history.rows else 0.0)
         saved, interrupted = time.monotonic(), False
         try:
-            for marched in march.steps(marched):  # noqa: B020 -- each follows from the one before
+            for after in march.steps(marched):
                 spent = time.monotonic() - began
-                history = history.after(_row(bare, marched, spent))
-                reporter.note(f"polynomials: {march.told(marched)}", march.share(marched))
-                over = seconds is not None and spent > seconds
-                if kept is not None and (over or time.monotonic() - saved > SAVE_EVERY):
+                over, fresh = seconds is not None and spent > seconds, after is not marched
+                marched = after
+                if fresh:
+                    history = history.after(_row(bare, marched, spent))
+                    reporter.note(f"polynomials: {march.told(marched)}", march.share(marched))
+                if kept is not None and (over or (fresh and time.monotonic() - saved > SAVE_EVERY)):
                     _save(kept, marched, history, reporter)
                     saved = time.monotonic()
                 if over and not march.complete(marched):

@@ -1,7 +1,7 @@
 """All members of a family by some of them: those whose laws the others fail most, until they span every member."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,19 +120,26 @@ class Family:
         return nn.Modes(modes.tiled(), amplitudes.tiled())
 
     def steps(self, spanned: Spanned) -> Iterator[Spanned]:
-        """Every state that follows, round by round, to the end."""
+        """Every state that follows, round by round, to the end; each again while the next is on its way."""
         if spanned.made:
             return
-        if not spanned.members:
-            spanned = self._with(spanned, self._solved(spanned, self.middle))
-            # Where a corner limits the first, more digits of the others would be lost again.
-            spanned = spanned._replace(ambition=max(self.method.ambition, spanned.tail), tail=1.0)
-            for corner in itertools.product(*zip(self.low.tolist(), self.high.tolist(), strict=True)):
-                spanned = self._with(spanned, self._solved(spanned, corner))
+        corners = itertools.product(*zip(self.low.tolist(), self.high.tolist(), strict=True))
+        for member in (self.middle, *corners):
+            if member in spanned.members or member in spanned.failed:
+                continue
+            spanned = self._with(spanned, (yield from self._solved(spanned, member)))
+            if len(spanned.members) == 1:
+                # Where a corner limits the first, more digits of the others would be lost again.
+                spanned = spanned._replace(ambition=max(self.method.ambition, spanned.tail))
+            spanned = spanned._replace(tail=1.0)
+            yield spanned
         span, seen = self._span(spanned), []
         while True:
             chosen, evaluations = self._worst(spanned, span)
-            fresh = [self._solved(spanned, member) for member in chosen]
+            fresh: list[Tried] = []
+            for member in chosen:
+                tried = yield from self._solved(spanned, member)
+                fresh.append(tried)
             for tried in fresh:
                 spanned = self._with(spanned, tried)
             solved = [(tried.member, Solved.joined(tried.marched.parts)) for tried in fresh if tried.marched]
@@ -188,13 +195,13 @@ class Family:
         span.rate = spanned.rate
         return span
 
-    def _solved(self, spanned: Spanned, member: Member) -> Tried:
-        """One member, or why there is no solution."""
+    def _solved(self, spanned: Spanned, member: Member) -> Generator[Spanned, None, Tried]:
+        """One member, or why there is no solution. On the way it gives the state before, as a sign that time passes."""
         march = self._march(member, spanned.ambition)
         marched = march.first
         try:
             for marched in march.steps(marched):  # noqa: B007, B020 -- each follows from the one before
-                pass
+                yield spanned
         except Unsuited as reason:
             return Tried(member, None, str(reason))
         return Tried(member, marched) if marched.tail <= HOPELESS else Tried(member, None, "coefficients stay large")

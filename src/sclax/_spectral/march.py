@@ -67,12 +67,14 @@ class Marched(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """What was found on the tiles of some axes; `tails` are the sizes of the last coefficients, by interval."""
+    """What was found on the tiles of some axes; `tails` are the sizes of the last coefficients, by interval, and `loud`
+    what is left of the laws, by tile."""
 
     solved: Solved
     newton: Newton
     scales: np.ndarray
     tails: list[list[float]]
+    loud: np.ndarray
     spent: Marched  # as before, but for what it has spent
 
     @property
@@ -163,15 +165,17 @@ class March:
 
     def _levels(self, marched: Marched) -> Iterator[Marched]:
         start = lambda z: np.zeros((len(z), len(self.problem.unknowns)))
-        failed, seen = 0, []
+        failed, seen, left = 0, [], []
         while True:
             found = self._attempt(marched, self.laws, None, start)
             failed = 0 if found.newton.converged else failed + 1
             if failed > 1:
                 raise Unsuited("Gauss-Newton steps do not converge")
             seen.append(found.tail)
+            # Of laws that contradict each other everywhere as much is left, on however many tiles.
+            left.append(max(found.tail, float(np.linalg.norm(found.loud))))
             late = found.spent.work > EARLY_WORK or len(found.solved.tiles) > MANY_TILES
-            if found.tail > HOPELESS and late and _stalls(seen, 4, 0.5):
+            if found.tail > HOPELESS and late and _stalls(left, 4, 0.5):
                 raise Unsuited("the last coefficients, or what is left of the laws, stay large")
             marched = found.spent._replace(parts=(found.solved,), tail=found.tail, losses=found.newton.linear.losses)
             # The coarsest intervals first: the rest of the coefficients is not to be trusted before.
@@ -264,7 +268,7 @@ class March:
         scales = np.maximum(scales, 1e-6 * np.max(scales)) + np.finfo(float).tiny
         solved = Solved(here, found.coefficients)
         loud = found.linear.loudness(len(here)) / np.max(scales)
-        return Attempt(solved, found, scales, self._tails(marched.axes, solved, scales, loud), spent)
+        return Attempt(solved, found, scales, self._tails(marched.axes, solved, scales, loud), loud, spent)
 
     def _tails(self, axes: tuple[Axis, ...], solved: Solved, scales: np.ndarray, loud: np.ndarray) -> list[list[float]]:
         """The sizes of the last coefficients along each interval of each axis, in those of the unknowns, as the mean
