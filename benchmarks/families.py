@@ -86,6 +86,7 @@ def references(name):
         pairs = np.stack([axis.ravel() for axis in np.meshgrid(*axes.values(), indexing="ij")], axis=-1)
         solved = [QUICK(**dict(zip(axes, map(float, pair), strict=True))) for pair in pairs]
         inner = {str(n): np.asarray(solved[0].coords[n]) for n in solved[0].dims}
+        path.parent.mkdir(exist_ok=True)
         with replaced(path) as temporary, temporary.open("wb") as file:
             np.savez(file, u=np.stack([one.values for one in solved]), **inner)
     stored = dict(np.load(path))
