@@ -193,6 +193,21 @@ def test_a_member_without_a_solution_is_left_out_and_too_many_are_named(monkeypa
         quietly(decays(), method=Spectral())
 
 
+def test_a_round_without_any_solution_is_no_end(monkeypatch, x64):
+    """The first member beyond the middle and the corners has none: the next round is as before."""
+    real, calls = Family._solved, []
+
+    def missing(self, spanned, member):
+        calls.append(member)
+        return Tried(member, None, "none") if len(calls) == 4 else (yield from real(self, spanned, member))
+
+    monkeypatch.setattr(Family, "_solved", missing)
+    family = way(decays())
+    *_, state = rounds(family, family.first)
+    assert state.failed == (calls[3],)
+    assert float(family.model(state)(jnp.asarray([0.5, 4.0]))[0]) == pytest.approx(np.exp(-2.0), rel=1e-8)
+
+
 def test_time_is_up_within_a_member(monkeypatch):
     """Where nothing can be kept yet, a network gets the rest of the time."""
     ticks = itertools.count()

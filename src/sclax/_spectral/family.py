@@ -144,7 +144,8 @@ class Family:
                 spanned = self._with(spanned, tried)
             solved = [(tried.member, Solved.joined(tried.marched.parts)) for tried in fresh if tried.marched]
             starts = [span.of_member(self._nearest(spanned.members[: len(span.modes)], m)) for m, _ in solved]
-            error = span.weigh([(*pair, start) for pair, start in zip(solved, starts, strict=True)])
+            asked = [(*pair, start) for pair, start in zip(solved, starts, strict=True)]
+            error = span.weigh(asked) if asked else spanned.tail
             for _, part in solved:
                 span.add(part)
             span.orthogonalise()

@@ -50,7 +50,7 @@ class Fit(NamedTuple):
     evaluations: int = 0  # of laws that are differential equations
 
 
-def looks(problem: AbstractProblem, pieces: Sequence[Piece], member: Member) -> list[Looks]:
+def looks(problem: AbstractProblem, pieces: Sequence[Piece]) -> list[Looks]:
     """Even points for each law."""
     domain, found = problem.domain, []
     first = domain.dimension - len(domain.parameters)
@@ -73,7 +73,7 @@ class Span:
         domain = problem.domain
         self.problem, self.noise = problem, noise
         middle = tuple(sum(domain.ends(name)) / 2 for name in domain.parameters)
-        self.looks = looks(problem, laws, middle)
+        self.looks = looks(problem, laws)
         self.seen = [seen(look.piece.law, problem.parameters, look.piece.place, look.at(middle)) for look in self.looks]
         self.points = np.array(domain.sobol(POINTS), float)
         self.points[:, domain.dimension - len(middle) :] = middle
