@@ -9,7 +9,7 @@ import pytest
 import sclax as scl
 from sclax._methods import march
 from sclax._run.rules import LOOKS
-from sclax._run.spare_draw import SHORTEST, TIE
+from sclax._run.spare_draw import LONG, SHORTEST, TIE
 
 from . import small
 
@@ -25,13 +25,16 @@ def kink():
     )
 
 
+ENOUGH = 10 * (LOOKS + 10) * (1 + 2 * LONG)  # until the law is an average, does not resist, and longer
+
+
 def tiny(domain, outputs, key):
     return scl.nn.MLP(domain, outputs, width=8, depth=2, key=key)
 
 
 @pytest.fixture(scope="module")
 def kinked():
-    return scl.solve(kink(), tiny, METHOD, steps=10 * LOOKS + 300, progress=False)
+    return scl.solve(kink(), tiny, METHOD, steps=ENOUGH, progress=False)
 
 
 def test_a_law_that_cannot_hold_everywhere_becomes_an_average(kinked, capsys):
@@ -58,9 +61,8 @@ def test_what_was_tempered_is_saved(kinked, tmp_path):
 
 
 def test_tempering_survives_a_resume(kinked, tmp_path):
-    steps = 10 * LOOKS + 300
-    scl.solve(kink(), tiny, METHOD, steps=steps - 100, progress=False, checkpoint=tmp_path / "run")
-    resumed = scl.solve(kink(), tiny, METHOD, steps=steps, progress=False, checkpoint=tmp_path / "run")
+    scl.solve(kink(), tiny, METHOD, steps=ENOUGH - 100, progress=False, checkpoint=tmp_path / "run")
+    resumed = scl.solve(kink(), tiny, METHOD, steps=ENOUGH, progress=False, checkpoint=tmp_path / "run")
     assert resumed.tempered == kinked.tempered
     assert float(resumed(x=0.3)) == float(kinked(x=0.3))
 

@@ -33,3 +33,4 @@ from .losses import MeanSquare as MeanSquare
 from .losses import RelativeL2 as RelativeL2
 from .observations import Data as Data
 from .observations import Observations as Observations
+from .smoothed import smoothed as smoothed

@@ -47,6 +47,10 @@ class Watch(NamedTuple):
         best, merit_of_best = _where(better, state, self.best), _where(better, merit, self.merit)
         return Watch(best, merit_of_best, kept, merit, self.first, lowest)
 
+    def moved(self, state: PyTree) -> "Watch":
+        """The same with the points of another state, so that states of both are comparable."""
+        return self._replace(best=self.best._replace(samplers=state.samplers, levels=state.levels))
+
 
 def total(merit: Merit, weighing: Merit) -> np.ndarray:
     """Objective and averages in one number, with the weights of another state, to compare with it."""

@@ -17,11 +17,13 @@ SAVE_EVERY = 20.0  # seconds between two checkpoints
 
 
 class Go(NamedTuple):
-    """On for so many steps, each a `share` of its length; where `save` is set, a checkpoint is written before."""
+    """On for so many steps, each a `share` of its length; where `save` is set, a checkpoint is written before. By
+    `width` laws that became averages resist bending."""
 
     length: int
     share: float = 1.0
     save: bool = False
+    width: float = 0.0
 
 
 class Restart(NamedTuple):
@@ -106,6 +108,10 @@ class AbstractController(eqx.Module):
     @abc.abstractmethod
     def result(self, run: Run) -> tuple[PyTree, Any]:
         """The state to return, and the step that it is of."""
+
+    def restart(self, watch: PyTree, state: PyTree) -> PyTree:
+        """The memory of a run that starts again with `state`, perhaps on other numbers of points."""
+        return watch
 
     @property
     def chunk(self) -> int:

@@ -29,9 +29,9 @@ class Failure(NamedTuple):
         return f"`{self.law}` or its gradient is NaN or infinite at {place or 'its only point'}"
 
 
-def failure(task: Task, run: Run, share: float) -> Failure | None:
+def failure(task: Task, run: Run, share: float, width: float = 0.0) -> Failure | None:
     """The first law that fails in the step after `run`; None where all are finite, and the step itself went too far."""
-    problem = run.stage.pose(task.problem)
+    problem = run.stage.pose(task.problem, width)
     first = lambda tree: jax.tree.map(lambda leaf: leaf[0], tree) if task.many else tree
     state, keys = first(run.state), first(run.stage.keys(task.keys))
     tried = _tried(problem, task.method, state, task.rest, keys, jnp.asarray(run.step), jnp.asarray(share))

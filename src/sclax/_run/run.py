@@ -66,7 +66,7 @@ class Run(NamedTuple):
             multipliers=found.summary.multipliers,
             acceptance=worst(found.summary.acceptance),
             sample_size=worst(found.summary.sample_size),
-            points=worst([s.points for s in found.state.samplers]),
+            points={} if self.stage.curbs else worst([s.points for s in found.state.samplers]),
             weights=worst(found.summary.weights),
             looks=found.looks,
         )

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from .._base import Points, Scalar
-from .._methods import Merit
+from .._methods import Merit, State
 from .._problem import AbstractProblem, Term
 from .._result import RESULTS, History, Tempered
 from ..samplers import AbstractSampler, Grid, ImportanceWeights, Sobol, effective_sample_size
@@ -16,10 +16,15 @@ from . import rules
 from .best import TIE, Watch, best_state, first_watch, total
 from .controller import AbstractController, Action, Clock, Go, Restart, Stop, found, stop_or_go
 from .run import Run, Task
-from .stage import Stage
+from .stage import Curbs, Stage
 
 SPARE = 2048  # points of the spare draw
 ENOUGH = 1e-3  # of what tolerances ask for, in squares: conditions thirty times as exact
+# Of a law that became an average: by how much it resists bending, first and last, in units in which the law, the
+# unknowns' variation and the domain's sides are 1; for how many times as long as training took until then, and for how
+# much of the rest of a run at most.
+STIFF, SUPPLE = 3e-2, 5e-4
+LONG, RESIST = 6, 0.6
 SETTLE, SHORTEST = 0.85, 0.03  # when, as a share of a run, steps begin to shrink, and how short they get
 
 
@@ -55,7 +60,8 @@ class SpareDraw(AbstractController):
     """Compares states on a spare draw that trained none of them, and steers by what it sees there:
 
     - a run that makes little progress starts again along time; one that stalls starts again from other weights;
-    - a worst case that cannot be met everywhere becomes an average;
+    - a worst case that cannot be met everywhere becomes an average, which at first resists bending: of the many weak
+      solutions of such a law the one with the fewest kinks is meant;
     - in the last part of a run that no longer falls fast, steps shrink, so that the noise of draws averages out;
     - the best state is the result, or the last one of a run that has settled, where both are equal within a quarter.
     """
@@ -96,6 +102,9 @@ class SpareDraw(AbstractController):
             run = run._replace(watch=watch.taking(run.state, watch.last, run.step, TIE, self._by_objective))
         return best_state(run)
 
+    def restart(self, watch, state):
+        return watch.moved(state)
+
     # --- rules, of which the first that fits decides ---
 
     def decide(self, run: Run, clock: Clock) -> Action:
@@ -106,6 +115,9 @@ class SpareDraw(AbstractController):
         reason = self._reason(run, run.history)
         if clock.over(run) is not None:
             return stop_or_go(self, run, clock, reason)
+        width = self._width(run, clock)
+        if width > 0:
+            return self.go(run, clock)._replace(width=width)
         again = self._march(run, clock) or self._other_weights(run, clock) or self._average(run)
         if again is not None:
             return again
@@ -191,17 +203,44 @@ class SpareDraw(AbstractController):
             "violation stays, and few points carry the weight. Starting again with its average, at a fixed small price."
             for name, tempered in new
         ]
-        stage = run.stage._replace(direction=0, averaged=run.stage.averaged + new, began=run.history.rows)
+        curbs = run.stage.curbs + tuple((name, self._curbs(run, name)) for name in names)
+        stage = run.stage._replace(direction=0, averaged=run.stage.averaged + new, began=run.history.rows, curbs=curbs)
         return Restart(stage, "\n".join(said))
+
+    def _looked_at(self, run: Run, name: str) -> tuple[State, Term, Points]:
+        """The best state so far, of the first seed, and the worst case of a constraint with its spare draw."""
+        best = run.watch.best
+        one = jax.tree.map(lambda a: a[0], best) if self.task.many else best
+        pairs = zip(self.task.problem.terms, self.points, strict=True)
+        term, w = next((t, w) for t, w in pairs if t.owner == name and t.worst)
+        return eqx.combine(one, self.task.rest), term, w
 
     def _worst_place(self, run: Run, name: str) -> dict[str, float]:
         """Where on the spare draw the residual of a constraint is largest."""
-        problem, best = self.task.problem, run.watch.best
-        one = jax.tree.map(lambda a: a[0], best) if self.task.many else best
-        model = eqx.combine(one, self.task.rest).model
-        term, w = next((t, w) for t, w in zip(problem.terms, self.points, strict=True) if t.owner == name and t.worst)
-        losses = term.law.losses(term.law.rows(model, problem.parameters, w))
+        problem = self.task.problem
+        state, term, w = self._looked_at(run, name)
+        losses = term.law.losses(term.law.rows(state.model, problem.parameters, w))
         return term.law.place.where(w[jnp.argmax(losses)], problem.domain.names)
+
+    def _curbs(self, run: Run, name: str) -> Curbs:
+        """What makes second derivatives comparable with a law:  √unit · side² / (deviation of the unknown)."""
+        state, term, w = self._looked_at(run, name)
+        values = jax.vmap(lambda w: jnp.atleast_1d(state.model(term.law.place.embed(w))))(w)
+        deviations = np.asarray(jnp.std(values, axis=0), float)
+        unit = float(np.max(np.asarray(state.units[name])))
+        scales = np.sqrt(unit) / np.where(deviations > 0, deviations, 1.0)
+        return tuple(tuple((scale * self.task.problem.domain.lengths**2).tolist()) for scale in scales)
+
+    def _width(self, run: Run, clock: Clock) -> float:
+        """By how much averages resist bending now: less and less, and not at all in the last part of a run."""
+        if not run.stage.curbs:
+            return 0.0
+        row = run.stage.began - 1
+        step, seconds = int(run.history.step[row]), float(run.history.seconds[row])
+        begin = clock.spent(step, seconds)
+        late = (clock.spent(run.step, run.seconds) - begin) / (RESIST * (1 - begin))
+        share = max((run.step - step) / (LONG * step), late)
+        return STIFF * (SUPPLE / STIFF) ** share if share < 1 else 0.0
 
     def _may_settle(self, run: Run) -> bool:
         """Training is on the whole domain, and the noise of draws is what is left: full steps no longer fall fast."""

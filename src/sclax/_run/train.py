@@ -51,17 +51,17 @@ def train(task: Task, steer: Steering, store: "Store", clock: Clock, reporter: R
                     case Stop(result, converged):
                         break
                     case Restart(stage, why):
-                        run = again(task, run, stage)
+                        run = again(task, controller, run, stage)
                         reporter.say(why)
-                    case Go(length, share, save):
+                    case Go(length, share, save, width):
                         if save:
                             store.save(run, reporter.warn)
-                        found = chunk(task, controller, run, length, share)
+                        found = chunk(task, controller, run, length, share, width)
                         while found is None and length > 1:  # as far as it goes
                             length //= 2
-                            found = chunk(task, controller, run, length, share)
+                            found = chunk(task, controller, run, length, share, width)
                         if found is None:
-                            result, failed = RESULTS.nonfinite, failure(task, run, share)
+                            result, failed = RESULTS.nonfinite, failure(task, run, share, width)
                             reporter.say(f"NaN or infinity in step {run.step + 1}, rolled back: {failed or TOO_FAR}")
                             break
                         run = run.after(task, length, share, found)
@@ -110,15 +110,18 @@ def first(task: Task, controller: AbstractController, beginning: Beginning) -> R
     return run.restarted(Stage(), *beginning.ready(), beginning.evaluations)
 
 
-def again(task: Task, run: Run, stage: Stage) -> Run:
+def again(task: Task, controller: AbstractController, run: Run, stage: Stage) -> Run:
     """The run with a first state anew, in another stage."""
     beginning = begin(task, stage)
+    run = run._replace(stage=stage, watch=controller.restart(run.watch, beginning.built), state=beginning.built)
+    if stage.curbs:  # other programs, compiled while the network is made ready
+        compile_all(task, controller, run)
     return run.restarted(stage, *beginning.ready(), beginning.evaluations)
 
 
-def advanced(task: Task, run: Run, stop: int, share: float) -> tuple[Any, programs.Summary]:
+def advanced(task: Task, run: Run, stop: int, share: float, width: float = 0.0) -> tuple[Any, programs.Summary]:
     return programs.advance(
-        run.stage.pose(task.problem),
+        run.stage.pose(task.problem, width),
         task.method,
         run.state,
         task.rest,
@@ -133,13 +136,17 @@ def advanced(task: Task, run: Run, stop: int, share: float) -> tuple[Any, progra
 def compile_all(task: Task, controller: AbstractController, run: Run) -> None:
     """Compiles what a chunk needs, by one of no steps and a look that is forgotten."""
     advanced(task, run, run.step, 1.0)
+    if run.stage.curbs:
+        advanced(task, run, run.step, 1.0, 1.0)
     controller.look(run, run.state, run.step)
 
 
-def chunk(task: Task, controller: AbstractController, run: Run, length: int, share: float) -> Chunk | None:
+def chunk(
+    task: Task, controller: AbstractController, run: Run, length: int, share: float, width: float = 0.0
+) -> Chunk | None:
     """The next steps and a look at where they lead; None where no seed stayed finite."""
     began = time.monotonic()
-    state, summary = advanced(task, run, run.step + length, share)
+    state, summary = advanced(task, run, run.step + length, share, width)
     summary = jax.tree.map(np.asarray, summary)  # waits for the chunk
     if not np.any(summary.finite):
         return None
@@ -166,7 +173,9 @@ class Store:
         """The run that was saved, and all that it needs compiled."""
         try:
             about, arrays = stored or ({}, {})
-            run = Run.restored(about, arrays, self._task.built, controller.init(self._task.built))
+            stage = Stage.from_json(about["stage"])
+            built = begin(self._task, stage).built if stage.curbs else self._task.built
+            run = Run.restored(about, arrays, built, controller.init(built))
         except (KeyError, TypeError, ValueError) as error:
             path = None if self._checkpoint is None else str(self._checkpoint.path)
             raise ValueError(

@@ -173,7 +173,8 @@ class March:
                 raise Unsuited("Gauss-Newton steps do not converge")
             seen.append(found.tail)
             # Of laws that contradict each other everywhere as much is left, on however many tiles.
-            left.append(max(found.tail, float(np.linalg.norm(found.loud))))
+            with np.errstate(over="ignore"):  # infinity says as much
+                left.append(max(found.tail, float(np.linalg.norm(found.loud))))
             late = found.spent.work > EARLY_WORK or len(found.solved.tiles) > MANY_TILES
             if found.tail > HOPELESS and late and _stalls(left, 4, 0.5):
                 raise Unsuited("the last coefficients, or what is left of the laws, stay large")

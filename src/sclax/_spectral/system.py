@@ -153,7 +153,10 @@ class Linear(NamedTuple):
 
     def norm(self, sizes: np.ndarray) -> float:
         """The root of the sum of squares with given sizes, to compare with that of other rows."""
-        return float(np.linalg.norm(self.values / sizes)) if sizes.shape == self.values.shape else float("inf")
+        if sizes.shape != self.values.shape:
+            return float("inf")
+        with np.errstate(over="ignore"):  # of a step that went far too far: infinity says so
+            return float(np.linalg.norm(self.values / sizes))
 
 
 def _scales(slopes: np.ndarray, tiles: list[Tile], alongs: tuple[Along, ...]) -> np.ndarray:
