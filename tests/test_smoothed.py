@@ -77,4 +77,4 @@ def test_a_kink_is_one_kink():
     )
     solution = scl.solve(problem, scl.nn.MLP, steps=2000, progress=False)
     assert "slope" in solution.tempered
-    assert solution.error() < 1e-2
+    assert solution.error() < 2e-2  # another zigzag is at least 0.3 off
