@@ -57,10 +57,15 @@ class AbstractPlace(eqx.Module):
         """At most `n` chart points on a regular grid."""
         return self.chart.grid(n)
 
-    def where(self, w: Float[Array, " k"], names: tuple[str, ...]) -> dict[str, float]:
+    def by_name(self, w: Float[Array, " k"], names: tuple[str, ...]) -> dict[str, float]:
         """The point at chart coordinates `w` by name, for people; `names` are the domain's coordinates."""
         z = np.asarray(self.embed(jnp.asarray(w)))
         return dict(zip(names if len(z) == len(names) else self.chart.names, map(float, z), strict=True))
+
+    @property
+    def fullness(self) -> float:
+        """The share of the chart that belongs to the place."""
+        return 1.0
 
     @property
     def finite(self) -> bool:

@@ -71,5 +71,5 @@ class SampleSet(AbstractPoints):
     def chart(self) -> Box:
         return Box(**{SAMPLE: (0.0, float(len(self.points)))})
 
-    def where(self, w: Float[Array, " k"], names: tuple[str, ...]) -> dict[str, float]:
+    def by_name(self, w: Float[Array, " k"], names: tuple[str, ...]) -> dict[str, float]:
         return {SAMPLE: float(w[0])}

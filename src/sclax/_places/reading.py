@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._base import Points, checks
-from .box import Box, Face, Faces
+from .box import Box
+from .faces import Faces
 from .place import AbstractPlace
 from .points import PointSet
 
@@ -25,9 +26,9 @@ def locate(owner: str, on: Where, domain: Box, default: str) -> AbstractPlace:
     if isinstance(on, Mapping):
         return PointSet(columns(owner, on, domain).reshape(-1, domain.dimension))
     if isinstance(on, Sequence) and on:
-        faces = tuple(face.within(domain) for face in on if isinstance(face, Face))
-        if len(faces) == len(on):
-            return Faces(faces)
+        places = tuple(place.within(domain) for place in on if isinstance(place, AbstractPlace))
+        if len(places) == len(on):
+            return Faces(places)
     raise ValueError(
         f"{owner}: `on` must be a face, a list of faces, `domain.boundary` or a dict of point arrays, got {on!r}."
     )

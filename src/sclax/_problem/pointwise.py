@@ -37,7 +37,7 @@ class Problem(AbstractProblem):
 
     **Arguments:**
 
-    - `domain`: a `Box`.
+    - `domain`: a `Box`, or a shape.
     - `parameters`: a number is fixed; an interval `(low, high)` makes a family, whose solution takes it as input.
     - `objective`: a measure or a weighted sum of measures; none makes a feasibility problem.
     - `constraints`: by name, `measure <= tolerance`.
@@ -75,14 +75,15 @@ class Problem(AbstractProblem):
         recipe: Recipe | None = None,
     ):
         if not isinstance(domain, Box):
-            raise ValueError(f"Problem: `domain` must be a Box(...), got {domain!r}.")
+            raise ValueError(f"Problem: `domain` must be a Box(...) or a shape such as Disk(...), got {domain!r}.")
         unknowns = (unknowns,) if isinstance(unknowns, str) else tuple(unknowns)
         if not unknowns:
             raise ValueError("Problem: `unknowns` is empty; name the network's outputs, for example ('u',).")
         fixed, ranges = _split_parameters(dict(parameters or {}))
         sums = named_sums(objective, dict(constraints or {}))
         periodic = [name for s in sums.values() for _, m in s.parts for name in m.wraps]
-        domain = domain.join(ranges)
+        domain = domain.fixing({name: float(value) for name, value in fixed.items()}).join(ranges)
+        shaping = _shaping(domain)
         domain = domain.wrapping(name for name in periodic if name in domain.names)
         vocabulary = Vocabulary(domain.names, unknowns, tuple(fixed))
         terms = [
@@ -100,7 +101,7 @@ class Problem(AbstractProblem):
         self.course = course(self.tolerances)
         self.reference = as_reference("Problem", reference)
         compared = () if self.reference is None else self.reference.asked(vocabulary)
-        check_used("Problem", parameters or (), vocabulary, self.terms, compared)
+        check_used("Problem", set(parameters or ()) - shaping, vocabulary, self.terms, compared)
         for term in self.terms:
             if term.sampler is not None:
                 jax.eval_shape(lambda t=term: t.chosen.init(t.law.place, jax.random.key(0)))
@@ -164,6 +165,18 @@ class Problem(AbstractProblem):
         low, high = self.domain.ends(TIME)
         given = {value for term in self.terms for name, value in term.law.place.constants if name == TIME}
         return {(False, True): -1, (True, True): 0}.get((low in given, high in given), 1)
+
+
+def _shaping(domain: Box) -> set[str]:
+    """The parameters on which the domain's shape depends, all of which are known by now."""
+    shaping = set() if domain.shape is None else set(domain.shape.parameters)
+    unknown = sorted(shaping - set(domain.parameters))
+    if unknown:
+        raise ValueError(
+            f"Problem: the shape of the domain depends on {checks.listed(unknown)}; give a number or an interval, "
+            f"parameters={{{unknown[0]!r}: (0.1, 0.5)}}."
+        )
+    return shaping
 
 
 def _split_parameters(parameters: dict[str, Any]) -> tuple[dict[str, Scalar], dict[str, tuple[float, float]]]:

@@ -100,7 +100,7 @@ class Solution(AbstractSolution):
         """The solution on a product grid, one variable for each unknown.
 
         A coordinate is an array, a number of equally spaced points (an int), or a single value (a float); left out, it
-        has the points of the test grid.
+        has the points of the test grid. Outside a domain's shape values are NaN.
         """
         axes = evaluate.default_axes(self.problem)
         domain = self.problem.domain
@@ -114,7 +114,11 @@ class Solution(AbstractSolution):
         checks.points("grid", " × ".join(axes), math.prod(map(len, axes.values())))
         self._tell_outside("grid", axes)
         mesh = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
-        return xr.Dataset({name: (tuple(axes), a) for name, a in self._values(mesh).items()}, coords=axes)
+        with precision.of(self.model):
+            points, shape = self._points("grid", mesh)
+            inside = evaluate.inside(self.problem, points).reshape(shape)
+        found = {name: np.where(inside, a, np.nan) for name, a in self._values(mesh).items()}
+        return xr.Dataset({name: (tuple(axes), a) for name, a in found.items()}, coords=axes)
 
     def _axis(self, owner: str, name: str, value: Any) -> np.ndarray:
         """The values of a coordinate: given ones, or a number of equally spaced ones."""

@@ -220,7 +220,7 @@ class SpareDraw(AbstractController):
         problem = self.task.problem
         state, term, w = self._looked_at(run, name)
         losses = term.law.losses(term.law.rows(state.model, problem.parameters, w))
-        return term.law.place.where(w[jnp.argmax(losses)], problem.domain.names)
+        return term.law.place.by_name(w[jnp.argmax(losses)], problem.domain.names)
 
     def _curbs(self, run: Run, name: str) -> Curbs:
         """What makes second derivatives comparable with a law:  √unit · side² / (deviation of the unknown)."""
