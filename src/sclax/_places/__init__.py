@@ -1,6 +1,6 @@
 from .boundary import Boundary as Boundary
 from .box import Box as Box
-from .box import Face as Face
+from .face import Face as Face
 from .forms import Ball as Ball
 from .forms import Disk as Disk
 from .forms import Ellipse as Ellipse

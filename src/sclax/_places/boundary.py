@@ -1,7 +1,6 @@
 """The boundary of a shape."""
 
 from collections.abc import Callable
-from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 from .._base import Key, Point, checks
 from .box import Box
-from .parts import Part, filtered_grid, share_of
+from .parts import filtered_grid, share_of
 from .place import AbstractPlace
 from .rejection import kept
 from .shapes import ASIDE, AbstractShape, Leaf, alive, earlier_shapes, outward, size_of
@@ -59,9 +58,9 @@ class Boundary(AbstractPlace):
     def __getitem__(self, name: str) -> "Boundary":
         return Boundary(self.domain, name)
 
-    def where(self, condition: Callable[..., Any]) -> Part:
-        """The part where a condition on the coordinates holds: `domain.boundary.where(lambda x, y: x > 0)`."""
-        return Part(self, condition, self.domain.names)
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        return self.domain.names
 
     @property
     def chart(self) -> Box:

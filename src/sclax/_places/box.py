@@ -1,6 +1,6 @@
-"""Boxes, alone or with a shape in them, their faces, and unions of these."""
+"""Boxes, alone or with a shape in them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -18,8 +18,9 @@ from .sobol import sobol
 
 if TYPE_CHECKING:
     from .boundary import Boundary
+    from .face import Face
     from .faces import Faces
-    from .parts import Cut, Part
+    from .parts import Cut
 
 ROUNDING = 1e-6  # of a side: what single precision does to its ends
 
@@ -202,11 +203,9 @@ class Box(AbstractPlace):
         ends = [self.ends(name) for name in self.space]
         return BoxShape(self.space, tuple(low for low, _ in ends), tuple(high for _, high in ends))
 
-    def where(self, condition: Callable[..., Any]) -> "Part":
-        """The part of the interior where a condition on the coordinates holds: `domain.where(lambda x, y: x > y)`."""
-        from .parts import Part
-
-        return Part(self, condition, self.names)
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        return self.names
 
     def distance(self, z: Point) -> Float[Array, ""]:
         """A smooth function that is positive inside and vanishes on the boundary of space like the distance to it."""
@@ -343,6 +342,8 @@ class Box(AbstractPlace):
                 )
             values[name] = end if near else value
         if self.shape is None or not any(name in self.shape.names for name in values):
+            from .face import Face
+
             return Face(self, tuple(values.items()))
         from .parts import Cut
 
@@ -357,59 +358,7 @@ class Box(AbstractPlace):
             from .boundary import Boundary
 
             return Boundary(self)
+        from .face import Face
         from .faces import Faces
 
         return Faces(tuple(Face(self, ((name, end),)) for name in self.space for end in self.ends(name)))
-
-
-class Face(AbstractPlace):
-    """The points of `domain` at which some coordinates are fixed; made by `domain.face(x=0)`."""
-
-    domain: Box
-    fixed: tuple[tuple[str, float], ...] = eqx.field(static=True)
-
-    @property
-    def constants(self) -> tuple[tuple[str, float], ...]:
-        return self.fixed
-
-    @property
-    def parts(self) -> tuple[AbstractPlace, ...]:
-        at_ends = all(value in self.domain.ends(name) for name, value in self.fixed)
-        return (self,) if self.domain.shape is None and at_ends else ()
-
-    def where(self, condition: Callable[..., Any]) -> "Part":
-        """The part where a condition on the coordinates holds: `domain.face(x=0).where(lambda y: y > 0.5)`."""
-        from .parts import Part
-
-        return Part(self, condition, self.domain.names)
-
-    @property
-    def chart(self) -> Box:
-        fixed = dict(self.fixed)
-        return self.domain.select(name for name in self.domain.names if name not in fixed)
-
-    @property
-    def measure(self) -> float:
-        return self.chart.measure
-
-    @property
-    def fullness(self) -> float:
-        return self.chart.share
-
-    def within(self, domain: Box) -> "Face | Cut":
-        """The same face of a larger domain: one joined by the parameters of a family."""
-        return domain.face(**dict(self.fixed))
-
-    def embed(self, w: Float[Array, " k"]) -> Point:
-        fixed, free = dict(self.fixed), iter(range(self.chart.dimension))
-        return jnp.stack([jnp.asarray(fixed[n], w.dtype) if n in fixed else w[next(free)] for n in self.domain.names])
-
-    def normal(self, w: Float[Array, " k"]) -> Point:
-        if len(self.fixed) != 1 or self.fixed[0][0] not in self.domain.space:
-            raise ValueError(f"Face {dict(self.fixed)}: a normal needs exactly one fixed coordinate, and one of space.")
-        ((name, value),) = self.fixed
-        if value not in self.domain.ends(name):
-            raise ValueError(f"Face {dict(self.fixed)}: it lies inside the domain, where there is no outward normal.")
-        i = self.domain.names.index(name)
-        sign = -1.0 if value == self.domain.lower[i] else 1.0
-        return jnp.zeros(self.domain.dimension, w.dtype).at[i].set(sign)

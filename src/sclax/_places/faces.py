@@ -1,15 +1,12 @@
 """Unions of faces and other places."""
 
-from collections.abc import Callable
-from typing import Any
-
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from .._base import Key, Point
-from .box import Box, Face
-from .parts import Part, filtered_grid
+from .box import Box
+from .parts import filtered_grid
 from .place import AbstractPlace
 from .rejection import kept
 
@@ -60,10 +57,9 @@ class Faces(AbstractPlace):
         shared = lambda i: all(chart.names[i] in chart.parameters for chart in charts)
         return tuple(i for i in range(1, charts[0].dimension) if shared(i))  # the first runs along the faces
 
-    def where(self, condition: Callable[..., Any]) -> "Part":
-        """The part where a condition on the coordinates holds: `domain.boundary.where(lambda x, y: x > 0)`."""
-        names = next(piece.domain.names for piece in self.pieces if isinstance(piece, Face))
-        return Part(self, condition, names)
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        return self.pieces[0].coordinates
 
     def __getitem__(self, name: str) -> AbstractPlace:
         raise ValueError(

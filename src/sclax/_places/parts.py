@@ -12,7 +12,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from .._base import Key, Point, checks, signature
-from .box import Box, Face
+from .box import Box
+from .face import Face
 from .place import AbstractPlace
 from .rejection import kept
 from .shapes import ASIDE, size_of
@@ -91,9 +92,9 @@ class Part(AbstractPart):
         found = self.condition(*(point[name] for name in signature(self.condition, "where", self.names)))
         return jnp.asarray(found, bool)
 
-    def where(self, condition: Callable[..., Any]) -> "Part":
-        """The part of the part where a further condition holds."""
-        return Part(self, condition, self.names)
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        return self.names
 
     def within(self, domain: Box) -> "Part":
         return Part(self.inner.within(domain), self.condition, domain.names)
@@ -124,9 +125,9 @@ class Cut(AbstractPart):
     def holds(self, z):
         return self.domain.contains(z + self.aside.astype(z.dtype))
 
-    def where(self, condition: Callable[..., Any]) -> Part:
-        """The part where a condition on the coordinates holds."""
-        return Part(self, condition, self.domain.names)
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        return self.domain.names
 
     def within(self, domain: Box) -> "Face | Cut":
         return domain.face(**dict(self.fixed))

@@ -47,6 +47,10 @@ class AbstractShape(eqx.Module):
     def level(self, x: Spot, at: At) -> Scalar:
         """Negative inside, positive outside."""
 
+    def level_beside(self, x: Spot, at: At, number: int, side: float) -> Scalar:
+        """The level next to the surface of that number, of which it is known to which side of it the point is."""
+        return jnp.asarray(side, x.dtype)
+
     @abc.abstractmethod
     def bump(self, x: Spot, at: At) -> Scalar:
         """A smooth function that is positive inside and vanishes on the boundary like the distance to it."""
@@ -245,6 +249,14 @@ class Combined(AbstractShape):
         one, two, whole = self.signs
         return whole * jnp.maximum(one * self.first.level(x, at), two * self.second.level(x, at))
 
+    def level_beside(self, x, at, number, side):
+        one, two, whole = self.signs
+        count = len(self.first.leaves())
+        own = number < count
+        first = self.first.level_beside(x, at, number, side) if own else self.first.level(x, at)
+        second = self.second.level(x, at) if own else self.second.level_beside(x, at, number - count, side)
+        return whole * jnp.maximum(one * first, two * second)
+
     def bump(self, x, at):
         one, two, whole = self.signs
         return whole * both(one * self.first.bump(x, at), two * self.second.bump(x, at))
@@ -302,21 +314,10 @@ def alive(whole: AbstractShape, number: int, leaf: Leaf, earlier: Earlier, v: Ch
     x, n = leaf.surface.embed(v, at), outward(leaf, v, at)
     within, beyond = x - aside * n, x + aside * n
     side = 1.0 if leaf.flipped else -1.0  # on which side of its own shape a point within is, whatever rounding says
-    bounds = (_known(whole, within, at, number, side) < 0) & (_known(whole, beyond, at, number, -side) > 0)
+    bounds = (whole.level_beside(within, at, number, side) < 0) & (whole.level_beside(beyond, at, number, -side) > 0)
     for other in earlier:
         bounds &= ~changes_side(other.level(within, at), other.level(beyond, at))
     return bounds
-
-
-def _known(shape: AbstractShape, x: Spot, at: At, number: int, side: float) -> Scalar:
-    """The level of a shape, where it is known of the leaf of that number on which side of it a point is."""
-    if not isinstance(shape, Combined):
-        return jnp.asarray(side, x.dtype) if number == 0 else shape.level(x, at)
-    one, two, whole = shape.signs
-    count = len(shape.first.leaves())
-    first = _known(shape.first, x, at, number, side) if number < count else shape.first.level(x, at)
-    second = _known(shape.second, x, at, number - count, side) if number >= count else shape.second.level(x, at)
-    return whole * jnp.maximum(one * first, two * second)
 
 
 def outward(leaf: Leaf, v: Chart, at: At) -> Spot:

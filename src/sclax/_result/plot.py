@@ -176,7 +176,7 @@ def _outline(axis: Any, problem: Problem, shown: tuple[str, ...], fixed: Mapping
     mesh = dict(zip(shown, np.meshgrid(x, y, indexing="ij"), strict=True))
     at = {name: jnp.asarray(value) for name, value in fixed.items()}
     spots = jnp.asarray(
-        np.stack([np.broadcast_to(mesh.get(n, fixed.get(n)), (401, 401)) for n in shape.names], axis=-1)
+        np.stack([np.broadcast_to(mesh[n] if n in mesh else fixed[n], (401, 401)) for n in shape.names], axis=-1)
     )
     level = jax.vmap(jax.vmap(lambda spot: shape.level(spot, at)))(spots)
     axis.contour(x, y, np.asarray(level).T, levels=[0.0], colors=[INK], linewidths=0.8)
