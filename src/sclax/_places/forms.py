@@ -88,7 +88,7 @@ def Ellipse(*, radii: Any, name: str | None = None, **centre: Any) -> Box:
     !!! example
         `Ellipse(x=0, y=0, radii=(2, 1))`
     """
-    if len(centre) != 2 or isinstance(radii, str) or len(tuple(radii)) != 2:
+    if len(centre) != 2 or np.shape(radii) != (2,):
         raise ValueError(
             "Ellipse: it has two coordinates and two radii, for example Ellipse(x=0, y=0, radii=(2, 1)), got "
             f"{checks.listed(centre)} and radii={radii!r}."

@@ -19,6 +19,7 @@ from .rejection import kept
 from .shapes import ASIDE, size_of
 from .sobol import sobol
 
+LEAST = 0.01  # of a face: less is where a round shape touches it
 LOOKS = 2**13  # points that say how much of its chart a place is
 
 
@@ -119,8 +120,8 @@ class Cut(AbstractPart):
         step = ASIDE * size_of(domain.shape, domain.middle)
         self.aside = jnp.asarray([step * inwards.get(name, 0.0) for name in domain.names])
         self.share = share_of(self)
-        if self.share == 0:
-            raise ValueError(f"Box.face: no part of the domain lies at {dict(fixed)}, only corners at most.")
+        if self.share < LEAST:
+            raise ValueError(f"Box.face: no part of the domain lies at {dict(fixed)}, only single points at most.")
 
     def holds(self, z):
         return self.domain.contains(z + self.aside.astype(z.dtype))

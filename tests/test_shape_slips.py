@@ -1,0 +1,122 @@
+"""Random compositions of shapes against shapely, and what is said of shapes that cannot be."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sclax as scl
+
+number = st.floats(-1.0, 1.0).map(lambda v: round(v, 2))
+length = st.floats(0.2, 1.0).map(lambda v: round(v, 2))
+disks = st.tuples(number, number, length).map(
+    lambda p: (scl.Disk(x=p[0], y=p[1], radius=p[2]), shapely.Point(p[0], p[1]).buffer(p[2], quad_segs=200))
+)
+boxes = st.tuples(number, number, length, length).map(
+    lambda p: (
+        scl.Box(x=(p[0], p[0] + p[2]), y=(p[1], p[1] + p[3])),
+        shapely.box(p[0], p[1], p[0] + p[2], p[1] + p[3]),
+    )
+)
+triangles = st.tuples(number, number, length).map(
+    lambda p: (
+        scl.Polygon({"x": [p[0], p[0] + p[2], p[0]], "y": [p[1], p[1], p[1] + 2 * p[2]]}),
+        shapely.Polygon([(p[0], p[1]), (p[0] + p[2], p[1]), (p[0], p[1] + 2 * p[2])]),
+    )
+)
+SIGNS = {
+    "|": (lambda a, b: a | b, lambda a, b: a.union(b)),
+    "&": (lambda a, b: a & b, lambda a, b: a.intersection(b)),
+    "-": (lambda a, b: a - b, lambda a, b: a.difference(b)),
+}
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.one_of(disks, boxes, triangles), min_size=2, max_size=4), st.lists(st.sampled_from("|&-"), min_size=3)
+)
+def test_what_is_inside_is_what_shapely_says(shapes, signs):
+    ours, theirs = shapes[0]
+    for (shape, other), sign in zip(shapes[1:], signs, strict=False):
+        theirs = SIGNS[sign][1](theirs, other)
+        if theirs.area < 1e-2:  # hardly anything is left
+            return
+        ours = SIGNS[sign][0](ours, shape)
+    points = np.random.default_rng(0).uniform(-2.1, 3.1, (400, 2))
+    away = shapely.distance(theirs.boundary, shapely.points(points)) > 1e-3
+    inside = shapely.contains_xy(theirs, points[:, 0], points[:, 1])
+    found = np.asarray(jax.vmap(ours.contains)(jnp.asarray(points)))
+    assert np.array_equal(found[away], inside[away])
+    assert ours.measure == pytest.approx(theirs.area, rel=5e-3, abs=2e-3)
+    assert ours.boundary.measure == pytest.approx(theirs.length, rel=2e-2)
+
+
+def square():
+    return scl.Box(x=(-1, 1), y=(-1, 1))
+
+
+def open_mesh():
+    import trimesh
+
+    box = trimesh.creation.box((1, 1, 1))
+    return trimesh.Trimesh(box.vertices, box.faces[:-1])
+
+
+SLIPS = [
+    (lambda: scl.Polygon({"x": [0, 1, 1, 0], "y": [0, 1, 0, 1]}), ("crosses itself", "edge 0", "in order")),
+    (lambda: scl.Polygon({"x": [0, 1, 2], "y": [0, 0, 0]}), ("no area",)),
+    (lambda: scl.Polygon({"x": [0, 1], "y": [0, 0]}), ("three corners",)),
+    (lambda: scl.Polygon("a hexagon"), ("dict of corners", "a hexagon")),
+    (lambda: scl.Disk(x=0, y=0, radius=1) & scl.Disk(x=3, y=0, radius=1), ("empty", "where its parts lie")),
+    (lambda: scl.Disk(x=0, y=0, radius=1) - scl.Disk(x=0, y=0, radius=2), ("empty",)),
+    (lambda: scl.Mesh(open_mesh()), ("not closed", "fill_holes")),
+    (lambda: scl.Mesh("no/such/part.stl"), ("no file", "no/such/part.stl")),
+    (lambda: scl.Implicit(lambda x, y: x**2 + y**2 + 1, x=(-1, 1), y=(-1, 1)), ("positive everywhere", "negative")),
+    (lambda: scl.Implicit(lambda x, y: x**2 + y**2 - 9, x=(-1, 1), y=(-1, 1)), ("negative everywhere",)),
+    (lambda: scl.Implicit(lambda x, y: x**2 + y**2 - 1.5, x=(-1, 1), y=(-1, 1)), ("reaches the end", "widen")),
+    (lambda: scl.Implicit(lambda x, z: x + z, x=(-1, 1), y=(-1, 1)), ("`z`", "`x`, `y`")),
+    (lambda: (square() - scl.Disk(x=0, y=0, radius=0.5)).boundary["hole"], ("'hole'", "no shape has a name")),
+    (
+        lambda: (square() - scl.Disk(x=0, y=0, radius=0.5, name="hole")).boundary["hol"],
+        ("'hol'", "`hole`", "Did you mean"),
+    ),
+    (lambda: (square() - scl.Disk(x=5, y=0, radius=1, name="far")).boundary["far"], ("'far'", "bounds the domain")),
+    (lambda: square().boundary["left"], ("'left'", "domain.face(x=0)")),
+    (lambda: square().boundary.where(lambda x: x > 2), ("fulfils the condition",)),
+    (lambda: square().boundary.where(lambda z: z > 0), ("`z`", "`x`, `y`")),
+    (lambda: scl.Disk(x=0, y=0, radius=1).face(x=1), ("no part of the domain", "'x': 1.0")),
+    (lambda: square().face(x=3), ("must lie in its interval", "3.0")),
+    (lambda: scl.Disk(x=0, y=0, radius=-1), ("`radius`", "positive", "-1")),
+    (lambda: scl.Disk(x=0, radius=1), ("two coordinates", "`x`")),
+    (lambda: scl.Ellipse(x=0, y=0, radii=2), ("two radii", "radii=2")),
+    (lambda: scl.Ball(t=0, x=0, radius=1), ("in space", "Interval(t=(0, 1))")),
+    (lambda: scl.Interval(x=(0, 1), t=(0, 1)), ("one coordinate",)),
+    (lambda: square() - scl.Ball(x=0, y=0, z=0, radius=1), ("same coordinates", "`z`")),
+    (lambda: square() - scl.Disk(y=0, x=0, radius=0.5), ("one order", "`y`, `x`")),
+    (lambda: scl.Disk(x=0, y=0, radius=1) * scl.Interval(z=(0, 1)), ("another coordinate of space", "`z`")),
+    (lambda: scl.Disk(x=0, y=0, radius=1) * scl.Interval(x=(0, 1)), ("`x`", "rename")),
+    (
+        lambda: scl.Problem(
+            scl.Disk(x=0, y=0, radius="r"), constraints={"pde": scl.worst_case(lambda u_x: u_x) <= 1e-3}
+        ),
+        ("depends on `r`", "parameters="),
+    ),
+    (
+        lambda: scl.Problem(
+            scl.Disk(x=0, y=0, radius=1),
+            objective=scl.average(scl.Neumann(0.0, on=scl.Disk(x=0, y=0, radius=1).face(x=0.0))),
+        ),
+        ("inside the domain", "no outward normal"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("slip", "said"), SLIPS, ids=[str(i) for i in range(len(SLIPS))])
+def test_what_cannot_be_a_shape_is_said_with_its_remedy(slip, said):
+    with pytest.raises(ValueError) as caught:
+        slip()
+    for words in said:
+        assert words in str(caught.value)
