@@ -16,7 +16,7 @@ TABLE = (
         "_version": "",
         "_base": """caches checks digests extras files functions modules precision signatures typing words zips""",
     },
-    {"_places": "box place points reading slices sobol"},
+    {"_places": "box held place points reading slices sobol"},
     {
         "samplers": "_base _baselines _chains _drawn _points",
         "nn": "_chebyshev _embeddings _hard _mlp _modes _operators _store _tiles",
@@ -25,7 +25,8 @@ TABLE = (
             _support _wave""",
     },
     {
-        "_laws": "conditions fields law losses observations",
+        "_laws": """conditions equations fields laplacian law losses nearby observations smoothed structure tables
+            words""",
         "data": """_cache _files _formats _generators _hdf5 _matlab _pickles _plot _random_fields _readers _seals
             _stored _tensors""",
     },
@@ -147,12 +148,12 @@ def test_the_names_of_the_design_exist(name):
 
 # Where classes of ours are told apart all the same: words that users write are read, and what they give is checked.
 READ = {
-    "Box": {"_problem/pointwise.py", "nn/_chebyshev.py", "nn/_mlp.py"},
+    "Box": {"_places/reading.py", "_problem/pointwise.py", "nn/_chebyshev.py", "nn/_mlp.py"},
     "Face": {"_places/reading.py"},
     "Sum": {"_problem/measures.py", "_problem/problem.py"},
     "Constraint": {"_problem/problem.py"},
     "PaperSettings": {"zoo/_rows.py"},
-    "FunctionResidual": {"_laws/conditions.py"},
+    "FunctionResidual": {"_laws/equations.py"},
     "Promise": {"_result/promise.py"},
     "Spectral": {"_run/door.py"},
     "Traced": {"_base/functions.py"},
@@ -161,9 +162,18 @@ READ = {
     "Name": {"data/_pickles.py"},
     "Pending": {"data/_pickles.py", "data/_tensors.py"},
     "_Storage": {"data/_tensors.py"},
-    # A name in a signature stands for one of three kinds of quantity, and for nothing else.
+    # A name in a signature stands for one of six kinds of quantity, and for nothing else.
     "Parameter": {"_laws/fields.py"},
-    "Derivative": {"_laws/conditions.py", "_laws/fields.py", "_problem/grids.py", "_spectral/system.py"},
+    "Derivative": {
+        "_laws/fields.py",
+        "_laws/structure.py",
+        "_laws/words.py",
+        "_problem/grids.py",
+        "_spectral/system.py",
+    },
+    "Gradient": {"_laws/fields.py"},
+    "Laplacian": {"_laws/fields.py"},
+    "Normal": {"_laws/fields.py"},
 }
 
 

@@ -4,8 +4,8 @@ Through y = f(x) the triple (x, J, L), with J the derivatives of x along some di
 
     (f(x),  f'(x) Jᵢ,  f'(x) L + Σᵢ wᵢ f''(x)[Jᵢ, Jᵢ]),
 
-so that a layer's matrix meets d + 2 vectors, where d nested second derivatives bring 2d + 1. The rule is applied to each
-operation that JAX records of the function; most of them are linear, which leaves out the sum, or act entry by entry.
+so that a layer's matrix meets d + 2 vectors, where d nested second derivatives bring 2d + 1. The rule is applied to
+each operation that JAX records of the function; most are linear, which leaves out the sum, or act entry by entry.
 """
 
 import functools
@@ -20,27 +20,28 @@ from jaxtyping import Array, Float
 from .._base import Point
 
 # Linear in all operands together.
-LINEAR = frozenset(
-    """add add_any sub neg reshape broadcast_in_dim squeeze expand_dims transpose reduce_sum concatenate slice rev pad
-    copy copy_p convert_element_type real imag cumsum""".split()
-)
+LINEAR = {"add", "add_any", "sub", "neg", "reshape", "broadcast_in_dim", "squeeze", "expand_dims", "transpose"}
+LINEAR |= {"reduce_sum", "concatenate", "slice", "rev", "pad", "copy", "copy_p", "convert_element_type", "cumsum"}
 # Linear in the operand of this number, where the others are fixed.
 LINEAR_IN = {"div": 0, "dynamic_slice": 0, "gather": 0}
-BILINEAR = frozenset(("mul", "dot_general"))
+BILINEAR = {"mul", "dot_general"}
 # Of one operand, entry by entry.
-ENTRYWISE = frozenset(
-    """tanh sin cos tan exp exp2 log log1p expm1 logistic integer_pow square sqrt rsqrt cbrt abs sinh cosh asin acos atan
-    asinh acosh atanh erf erfc erf_inv lgamma digamma""".split()
-)
-CALLS = frozenset(("jit", "pjit", "closed_call", "core_call"))
+ENTRYWISE = {"tanh", "sin", "cos", "tan", "exp", "exp2", "log", "log1p", "expm1", "logistic", "integer_pow", "square"}
+ENTRYWISE |= {"sqrt", "rsqrt", "cbrt", "abs", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "erf"}
+CALLS = {"jit", "pjit", "closed_call", "core_call"}
 
 
 class Pushed(NamedTuple):
-    """A value, its derivatives along the directions (the first axis), and its weighted sum of second derivatives."""
+    """A value, its derivatives along the directions (the first axis), and its weighted sum of second derivatives; no
+    derivatives, where the value does not depend on the point."""
 
-    value: Array
-    slopes: Array
-    laplacian: Array
+    value: Any
+    slopes: Any = None
+    laplacian: Any = None
+
+    @property
+    def moves(self) -> bool:
+        return self.slopes is not None
 
 
 def forward_laplacian(
@@ -54,17 +55,18 @@ def forward_laplacian(
     closed = jax.make_jaxpr(function)(z)
     start = Pushed(z, directions.astype(z.dtype), jnp.zeros_like(z))
     (found,) = _through(closed, [start], jnp.asarray(weights, z.dtype))
-    if isinstance(found, Pushed):
+    if found.moves:
         return found
-    return Pushed(found, jnp.zeros((len(directions), *found.shape), found.dtype), jnp.zeros_like(found))
+    value = found.value
+    return Pushed(value, jnp.zeros((len(directions), *value.shape), value.dtype), jnp.zeros_like(value))
 
 
-def _through(closed: Any, given: list[Any], weights: Array) -> list[Any]:
-    """The outputs of a traced function: a `Pushed` for what depends on the point, an array for what does not."""
+def _through(closed: Any, given: list[Pushed], weights: Array) -> list[Pushed]:
+    """The outputs of a traced function."""
     jaxpr = closed.jaxpr
-    known: dict[Any, Any] = dict(zip(jaxpr.constvars, closed.consts, strict=True))
+    known: dict[Any, Pushed] = dict(zip(jaxpr.constvars, map(Pushed, closed.consts), strict=True))
     known.update(zip(jaxpr.invars, given, strict=True))
-    read = lambda atom: atom.val if isinstance(atom, jex.Literal) else known[atom]
+    read = lambda atom: Pushed(atom.val) if isinstance(atom, jex.Literal) else known[atom]
     for equation in jaxpr.eqns:
         inputs = [read(atom) for atom in equation.invars]
         if equation.primitive.name in CALLS:
@@ -76,7 +78,7 @@ def _through(closed: Any, given: list[Any], weights: Array) -> list[Any]:
     return [read(atom) for atom in jaxpr.outvars]
 
 
-def _operation(equation: Any, inputs: list[Any], weights: Array) -> list[Any]:
+def _operation(equation: Any, inputs: list[Pushed], weights: Array) -> list[Pushed]:
     primitive, name = equation.primitive, equation.primitive.name
     parameters = primitive.get_bind_params(equation.params)
 
@@ -84,12 +86,12 @@ def _operation(equation: Any, inputs: list[Any], weights: Array) -> list[Any]:
         found = primitive.bind(*values, **parameters)
         return list(found) if primitive.multiple_results else [found]
 
-    moving = [i for i, value in enumerate(inputs) if isinstance(value, Pushed)]
-    plain = [value.value if isinstance(value, Pushed) else value for value in inputs]
+    moving = [i for i, each in enumerate(inputs) if each.moves]
+    plain = [each.value for each in inputs]
     # Numbers of points, comparisons and the like have no derivative.
     smooth = [jnp.issubdtype(v.aval.dtype, jnp.inexact) for v in equation.outvars]
     if not moving or not any(smooth):
-        return run(*plain)
+        return [Pushed(value) for value in run(*plain)]
 
     def at(*values: Any) -> list[Any]:
         """The operation as a function of its operands that move alone, of its outputs those that have derivatives."""
@@ -99,10 +101,8 @@ def _operation(equation: Any, inputs: list[Any], weights: Array) -> list[Any]:
         return [found for found, keep in zip(run(*every), smooth, strict=True) if keep]
 
     pushed = [inputs[i] for i in moving]
-    linear = name in LINEAR or (len(moving) == 1 and (name in BILINEAR or LINEAR_IN.get(name) == moving[0]))
-    if name == "select_n" and 0 not in moving:
-        linear = True
-    if linear:
+    alone = len(moving) == 1 and (name in BILINEAR or LINEAR_IN.get(name) == moving[0])
+    if name in LINEAR or alone or (name == "select_n" and 0 not in moving):
         # A sum of an operand that moves and one that does not is affine: its derivative is that of the first alone.
         triples = _affine(at, pushed)
     elif name in BILINEAR:
@@ -111,10 +111,9 @@ def _operation(equation: Any, inputs: list[Any], weights: Array) -> list[Any]:
         triples = _entrywise(lambda x: at(x)[0], *pushed, weights)
     else:
         triples = _general(at, pushed, weights)
-    found, every = iter(triples), None
-    if not all(smooth):
-        every = run(*plain)
-    return [next(found) if keep else every[i] for i, keep in enumerate(smooth)]  # pyright: ignore[reportOptionalSubscript]
+    found = iter(triples)
+    every = [None] * len(smooth) if all(smooth) else run(*plain)
+    return [next(found) if keep else Pushed(value) for keep, value in zip(smooth, every, strict=True)]
 
 
 def _affine(at: Callable[..., list[Any]], pushed: list[Pushed]) -> list[Pushed]:

@@ -1,7 +1,7 @@
 """The Gram matrix J Jᵀ of residual rows in the weights, without J where the weights are those of dense layers.
 
-A residual at one point meets a weight matrix W only in products W a and Wᵀ g, whatever derivatives it takes (W A, with a
-column for each direction, where it takes all at once), so its derivative in W is a sum over these uses of outer
+A residual at one point meets a weight matrix W only in products W a and Wᵀ g, whatever derivatives it takes (in W A,
+with a column for each direction, where it takes all at once), so its derivative in W is a sum over these uses of outer
 products,  ∂r/∂W = Σ_u p_u q_uᵀ,  and
 
     ⟨∂r_i/∂W, ∂r_j/∂W⟩ = Σ_{u,v} (p_iu · p_jv) (q_iu · q_jv),

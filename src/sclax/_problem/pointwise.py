@@ -84,7 +84,7 @@ class Problem(AbstractProblem):
         periodic = [name for s in sums.values() for _, m in s.parts for name in m.wraps]
         domain = domain.join(ranges)
         domain = domain.wrapping(name for name in periodic if name in domain.names)
-        vocabulary = Vocabulary(domain.names, unknowns, tuple(fixed))
+        vocabulary = Vocabulary(domain.names, unknowns, tuple(fixed), domain.parameters)
         terms = [
             measure.term(scale, owner, vocabulary, domain)
             for owner, weighted in sums.items()
@@ -122,7 +122,7 @@ class Problem(AbstractProblem):
     def fits(self, model: Model) -> None:
         names = self.domain.names
         try:
-            jax.eval_shape(lambda z: outputs(model, z, len(self.unknowns)), jnp.zeros(len(names)))
+            jax.eval_shape(lambda z: outputs(model, z, self.vocabulary), jnp.zeros(len(names)))
         except TypeError as error:
             raise ValueError(
                 f"solve: `model` does not take a point of the {len(names)} coordinates {checks.listed(names)} "

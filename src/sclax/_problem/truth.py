@@ -93,7 +93,7 @@ class Formula(AbstractReference):
         return self._function
 
     def asked(self, vocabulary):
-        return _bound(self._function, vocabulary).quantities
+        return _bound(self._function, vocabulary).asked
 
 
 def as_reference(owner: str, reference: Any) -> AbstractReference | None:

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from .._base import Model, Points, checks
-from .._laws import outputs
+from .._laws import Vocabulary, outputs
 from .._places import TIME
 from .._problem import AbstractProblem, AbstractReference, Problem, Term, as_reference, formula_at
 from ..nn import member
@@ -35,13 +35,13 @@ def _block(model: Model) -> int:
 
 
 @eqx.filter_jit
-def _values(model: Model, points: Points, unknowns: int) -> Float[Array, "n m"]:
-    return jax.lax.map(lambda z: outputs(model, z, unknowns), points, batch_size=_block(model))
+def _values(model: Model, points: Points, vocabulary: Vocabulary) -> Float[Array, "n m"]:
+    return jax.lax.map(lambda z: outputs(model, z, vocabulary), points, batch_size=_block(model))
 
 
 def values(problem: Problem, model: Model, points: Points) -> Float[Array, "n m"]:
     """The network at many points, in blocks of bounded memory."""
-    return _values(model, points, len(problem.unknowns))
+    return _values(model, points, problem.vocabulary)
 
 
 def default_axes(problem: Problem) -> dict[str, np.ndarray]:
@@ -171,7 +171,7 @@ def _mesh(problem: Problem, axes: tuple[Array, ...], values: Float[Array, " p"])
 
 @eqx.filter_jit
 def _on_grid(problem: Problem, model: Model, axes: tuple[Array, ...], values: Float[Array, " p"]):
-    return _values(member(model, values), _mesh(problem, axes, values), len(problem.unknowns))
+    return _values(member(model, values), _mesh(problem, axes, values), problem.vocabulary)
 
 
 @eqx.filter_jit
@@ -179,7 +179,7 @@ def _squares(problem: Problem, model: Model, axes: tuple[Array, ...], values: Fl
     """Σ |u − reference|² and Σ |reference|² over a grid."""
     points = _mesh(problem, axes, values)
     true = formula_at(reference, problem.vocabulary, problem.parameters, points)
-    return jnp.sum((_values(member(model, values), points, len(problem.unknowns)) - true) ** 2), jnp.sum(true**2)
+    return jnp.sum((_values(member(model, values), points, problem.vocabulary) - true) ** 2), jnp.sum(true**2)
 
 
 def _axes_of(problem: Problem, truth: xr.Dataset, names: list[str]) -> dict[str, np.ndarray]:
