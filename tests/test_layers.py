@@ -25,7 +25,8 @@ TABLE = (
             _support _wave""",
     },
     {
-        "_laws": """conditions equations fields laplacian law losses nearby observations smoothed structure tables
+        "_laws": """conditions derived equations fields laplacian law losses nearby observations smoothed structure
+            tables
             words""",
         "data": """_cache _files _formats _generators _hdf5 _matlab _pickles _plot _random_fields _readers _seals
             _stored _tensors""",

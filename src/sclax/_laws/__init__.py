@@ -2,6 +2,7 @@ from .conditions import Dirichlet as Dirichlet
 from .conditions import Initial as Initial
 from .conditions import Neumann as Neumann
 from .conditions import Robin as Robin
+from .derived import with_quantities as with_quantities
 from .equations import Equation as Equation
 from .equations import Inequality as Inequality
 from .equations import Operator as Operator

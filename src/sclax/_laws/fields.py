@@ -181,7 +181,7 @@ def evaluate(
                 derived.function(*evaluate(model, vocabulary, parameters, z, derived.quantities)), derived.name
             )
 
-        alone = {q: q._replace(unknown=0) for q in of_fields if q.unknown == number}
+        alone = {q: q.of(0) for q in of_fields if q.unknown == number}
         found = _table(at, z, list(alone.values()), 1)
         values |= {q: found[named] for q, named in alone.items()}
     return [values[q] for q in quantities]

@@ -1,5 +1,6 @@
 """The words of a problem: what `u_xx`, `grad_u`, `lap_u`, `normal`, `beta` or `t` in a signature stand for."""
 
+import dataclasses
 import itertools
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -30,8 +31,14 @@ class Derivative(NamedTuple):
     unknown: int
     along: Index
 
+    def of(self, unknown: int) -> "Derivative":
+        """The same of another field."""
+        return self._replace(unknown=unknown)
 
-class Gradient(NamedTuple):
+
+# Not named tuples, which would be equal to each other.
+@dataclasses.dataclass(frozen=True)
+class Gradient:
     """The vector of first derivatives of field number `unknown` along the coordinates `space`."""
 
     unknown: int
@@ -41,8 +48,12 @@ class Gradient(NamedTuple):
     def parts(self) -> tuple[Derivative, ...]:
         return tuple(Derivative(self.unknown, (i,)) for i in self.space)
 
+    def of(self, unknown: int) -> "Gradient":
+        return Gradient(unknown, self.space)
 
-class Laplacian(NamedTuple):
+
+@dataclasses.dataclass(frozen=True)
+class Laplacian:
     """The sum of second derivatives of field number `unknown` along the coordinates `space`."""
 
     unknown: int
@@ -52,8 +63,12 @@ class Laplacian(NamedTuple):
     def parts(self) -> tuple[Derivative, ...]:
         return tuple(Derivative(self.unknown, (i, i)) for i in self.space)
 
+    def of(self, unknown: int) -> "Laplacian":
+        return Laplacian(unknown, self.space)
 
-class Normal(NamedTuple):
+
+@dataclasses.dataclass(frozen=True)
+class Normal:
     """The outward unit normal of a boundary, its components along the coordinates `space`."""
 
     space: Index
@@ -197,7 +212,7 @@ class Vocabulary(eqx.Module):
             )
             raise ValueError(f"{owner}: `{name}` is ambiguous: {ways}. Rename a coordinate or an unknown.")
         if readings:
-            return next(iter(readings))
+            return self._moving(next(iter(readings)), name, owner)
         if name == NORMAL or name in self._spatial:
             return self._spatial_word(name, owner)
         first, second = [], []
@@ -213,6 +228,17 @@ class Vocabulary(eqx.Module):
             f"over space {checks.listed(self._spatial)}, and on a boundary `{NORMAL}`."
             + checks.nearest(name, plain + first + second + self._spatial)
         )
+
+    def _moving(self, derivative: Derivative, name: str, owner: str) -> Derivative:
+        """The derivative, of which one along a coordinate that its unknown does not have is a slip."""
+        held = dict(self.pins[derivative.unknown]) if derivative.unknown < len(self.pins) else {}
+        for i in derivative.along:
+            if i in held:
+                raise ValueError(
+                    f"{owner}: `{name}` is zero, since `{self.fields[derivative.unknown]}` does not depend on "
+                    f"`{self.coordinates[i]}`; leave it out, or add the coordinate in `unknowns`."
+                )
+        return derivative
 
     @property
     def _spatial(self) -> list[str]:
