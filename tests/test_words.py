@@ -104,7 +104,8 @@ def test_ten_dimensions_cost_clearly_less_than_spelt_out():
     model = scl.nn.MLP(domain, key=jr.key(0))
     points = domain.uniform(64, jr.key(1))
     laws = [pde(poisson(10, residual)) for residual in (lambda lap_u: lap_u + 1, spelt(10))]
-    assert laws[0].residual.asked == laws[1].residual.asked and laws[0].order == laws[1].order == 2
+    assert laws[0].residual.asked == laws[1].residual.asked
+    assert laws[0].order == laws[1].order == 2
     compiled = [jax.jit(lambda p, law=law: squares(law, model, p)).lower(points).compile() for law in laws]
     flops = [c.cost_analysis()["flops"] for c in compiled]
     assert 1.5 * flops[0] < flops[1]

@@ -14,6 +14,8 @@ from .fields import components as components
 from .fields import evaluate as evaluate
 from .fields import named as named
 from .fields import outputs as outputs
+from .integrals import Integral as Integral
+from .integrals import quadrature as quadrature
 from .law import AbstractCondition as AbstractCondition
 from .law import AbstractNamed as AbstractNamed
 from .law import AbstractResidual as AbstractResidual
