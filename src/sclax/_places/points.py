@@ -118,8 +118,8 @@ class Lines(AbstractPlace):
         return len(self.points) * self.others.measure
 
     def embed(self, w: Float[Array, " k"]) -> Point:
-        columns = jnp.asarray([self.names.index(name) for name in self.others.names])
-        return _row(self.points, w).at[columns].set(w[1:])
+        given, free = _row(self.points, w), iter(w[1:])
+        return jnp.stack([next(free) if n in self.others.names else given[i] for i, n in enumerate(self.names)])
 
     def normal(self, w: Float[Array, " k"]) -> Point:
         return _outward(self.normals, w)
