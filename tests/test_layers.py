@@ -36,7 +36,10 @@ TABLE = (
             warm_start""",
         "_spectral": "family fronts jets march members method newton system tiles",
     },
-    {"_result": "abstract evaluate history operator_solution outcome plot promise record report solution storage"},
+    {
+        "_result": """abstract evaluate history operator_solution outcome plot promise quantities record report
+            solution storage""",
+    },
     {
         "_run": """best checkpoint controller door failure polynomials programs progress rules run source spare_draw
             stage train""",

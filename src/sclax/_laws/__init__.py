@@ -13,8 +13,11 @@ from .fields import NamedFunction as NamedFunction
 from .fields import components as components
 from .fields import evaluate as evaluate
 from .fields import named as named
+from .fields import named_on as named_on
 from .fields import outputs as outputs
+from .fields import word as word
 from .integrals import Integral as Integral
+from .integrals import Quadrature as Quadrature
 from .integrals import quadrature as quadrature
 from .law import AbstractCondition as AbstractCondition
 from .law import AbstractNamed as AbstractNamed

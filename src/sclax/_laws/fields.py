@@ -6,7 +6,7 @@ Laplacians over many coordinates take one pass with all directions at once.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -248,10 +248,16 @@ class Constant(eqx.Module):
         return self.value
 
 
+Bound = TypeVar("Bound", NamedFunction, NamedFunction | Constant)
+
+
 def named(function: Any, vocabulary: Vocabulary, owner: str, shape: tuple[int, ...] = ()) -> NamedFunction | Constant:
     """A number or a function by argument name, bound to a problem's names. It is called with numbers, or with values on
     a whole grid of `shape`; a normal is not among them."""
-    found = _bound(function, vocabulary, owner, shape)
+    return _without_normal(_bound(function, vocabulary, owner, shape), owner)
+
+
+def _without_normal(found: Bound, owner: str) -> Bound:
     if any(isinstance(q, Normal) for q in found.quantities):
         raise ValueError(
             f"{owner}: `normal` is the outward normal of a boundary and is not known here. Use it in a condition on "
@@ -268,6 +274,16 @@ def named_on(function: Any, vocabulary: Vocabulary, owner: str, place: AbstractP
     if is_table(function):
         Table(owner, function, vocabulary).covers(place, vocabulary)
     return found
+
+
+def word(name: str, vocabulary: Vocabulary, owner: str) -> NamedFunction:
+    """The function that gives the quantity of a name: an unknown, a derivative, a gradient, a derived quantity."""
+    quantity = vocabulary.resolve(name, owner)
+    return _without_normal(NamedFunction(Traced(_itself, examples((quantity,)), owner), (quantity,), vocabulary), owner)
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def check_normal(owner: str, place: AbstractPlace) -> None:

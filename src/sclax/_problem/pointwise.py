@@ -47,7 +47,8 @@ class Problem(AbstractProblem):
       other, or tables (xarray DataArrays). They are named and differentiated as unknowns are: with
       `{"qx": lambda u_x, x: a(x) * u_x}` a law may ask for `qx_x`.
     - `reference`: a function by argument name that gives the true solution (for several unknowns a dict or tuple),
-      an xarray Dataset, or `Solved(solver)`; used by `error` and `plot` only, never in training.
+      an xarray Dataset, `Solved(solver)`, or values at points, a dict of arrays or a DataFrame with coordinates and
+      unknowns as columns; used by `error` and `plot` only, never in training.
 
     !!! example
         ```python
@@ -107,6 +108,8 @@ class Problem(AbstractProblem):
         }
         self.course = course(self.tolerances)
         self.reference = as_reference("Problem", reference)
+        if self.reference is not None:
+            self.reference.scattered("Problem", unknowns, domain)  # points and values that do not fit fail here
         compared = () if self.reference is None else self.reference.asked(vocabulary)
         derived = vocabulary.expanded(q for d in vocabulary.derived for q in d.quantities)
         seen = None if compared is None else (*compared, *derived)
