@@ -5,7 +5,7 @@ longest chain, so that a reaction-diffusion residual costs what a hand-written T
 Laplacians over many coordinates take one pass with all directions at once.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import equinox as eqx
@@ -120,7 +120,7 @@ def _spatial(
 
 
 def _table(
-    function: Callable[[Point], Float[Array, " m"]], z: Point, quantities: list[Quantity], outputs: int
+    function: Callable[[Point], Float[Array, " m"]], z: Point, quantities: Sequence[Quantity], outputs: int
 ) -> dict[Quantity, Array]:
     """Derivatives of a function of several outputs, gradients and Laplacians among them, whose number `unknown` is that
     of an output."""

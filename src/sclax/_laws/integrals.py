@@ -1,6 +1,5 @@
 """Integrals over some coordinates or over a place, and laws on them."""
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -112,7 +111,7 @@ def _part(place: AbstractPlace) -> Part:
     unit, weights = np.polynomial.legendre.leggauss(per_axis)
     lower, lengths = np.asarray(chart.lower), chart.lengths
     mesh = np.stack([m.ravel() for m in np.meshgrid(*[unit] * chart.dimension, indexing="ij")], axis=-1)
-    shares = math.prod(np.meshgrid(*[weights / 2] * chart.dimension, indexing="ij")).ravel()
+    shares = np.prod(np.meshgrid(*[weights / 2] * chart.dimension, indexing="ij"), axis=0).ravel()
     return Part(place, jnp.asarray(lower + (mesh + 1) / 2 * lengths), jnp.asarray(shares * place.measure))
 
 

@@ -106,9 +106,9 @@ def _operation(equation: Any, inputs: list[Pushed], weights: Array) -> list[Push
         # A sum of an operand that moves and one that does not is affine: its derivative is that of the first alone.
         triples = _affine(at, pushed)
     elif name in BILINEAR:
-        triples = _bilinear(lambda a, b: at(a, b)[0], *pushed, weights)
+        triples = _bilinear(lambda a, b: at(a, b)[0], pushed[0], pushed[1], weights)
     elif name in ENTRYWISE:
-        triples = _entrywise(lambda x: at(x)[0], *pushed, weights)
+        triples = _entrywise(lambda x: at(x)[0], pushed[0], weights)
     else:
         triples = _general(at, pushed, weights)
     found = iter(triples)

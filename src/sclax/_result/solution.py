@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import lazy_loader
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array
 
 from .._base import checks, precision
@@ -100,7 +101,7 @@ class Solution(AbstractSolution):
             `solution(x=1.0, t=0.5)`; `solution("u_xx", x=xs, t=0.5)`; `jax.grad(lambda x: solution(x=x, t=0.5))(1.0)`
         """
         name = self._word(quantity)
-        if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(coordinates)):
+        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(coordinates)):
             points, shape = self._points("solution", coordinates)
             found = quantities.differentiable(self.problem, self.model, name, points)
             if name is not None:
@@ -118,13 +119,14 @@ class Solution(AbstractSolution):
         return values[self.problem.unknowns[0]] if len(values) == 1 else values
 
     def _word(self, quantity: tuple[Any, ...]) -> str | None:
-        if len(quantity) == 1 and isinstance(quantity[0], str):
-            word(quantity[0], self.problem.vocabulary, "solution")  # a name that is unknown fails before anything else
-            return quantity[0]
-        if quantity:
+        """The name of a quantity that stands before the coordinates."""
+        first, *others = quantity or (None,)
+        if others or not isinstance(first, str | None):
             named = ", ".join(f"{name}=0.5" for name in self.problem.domain.names)
-            raise TypeError(f"solution: name the coordinates, as in solution({named}); got {quantity[0]!r:.60} alone.")
-        return None
+            raise TypeError(f"solution: name the coordinates, as in solution({named}); got {first!r:.60} alone.")
+        if first is not None:
+            word(first, self.problem.vocabulary, "solution")  # a name that is not known fails before anything else
+        return first
 
     def integrate(self, quantity: Any = None, over: Any = None, **coordinates: Any) -> float | xr.DataArray:
         """The integral of a quantity, by name or a function by argument name (default: the only unknown).
@@ -138,9 +140,9 @@ class Solution(AbstractSolution):
         """
         domain = self.problem.domain
         if quantity is None:
-            if len(self.problem.unknowns) > 1:
+            quantity, *others = self.problem.unknowns
+            if others:
                 raise ValueError(f"integrate: name a quantity, one of {checks.listed(self.problem.vocabulary.fields)}.")
-            quantity = self.problem.unknowns[0]
         over = domain.space if over is None else over
         axes = self._axes("integrate", coordinates)
         with precision.of(self.model):
