@@ -257,3 +257,25 @@ def test_such_places_are_trained_on(measure):
 def test_points_and_normals_that_do_not_fit_are_refused(on, said):
     with pytest.raises(ValueError, match=said):
         bound(scl.Neumann(0.0, on=on), PLANE)
+
+
+def test_places_lose_coordinates_as_others_do():
+    """A worst case over the parameters alone averages the rest, and a family may be discretised."""
+    problem = scl.Problem(
+        scl.Box(x=(0, 1), t=(0, 2)),
+        parameters={"c": (1.0, 3.0)},
+        objective=scl.average(scl.Initial(0.0, on=scl.Box(x=(0.5, 1.0)))),
+        constraints={
+            "inside": scl.worst_case(scl.Dirichlet(lambda c: c, on={"x": [0.5, 0.75]}), over=("c",)) <= 1e-6,
+            "points": scl.worst_case(scl.Dirichlet(0.0, on={"x": [0.5], "t": [1.0]}), over=("c",)) <= 1e-6,
+        },
+    )
+    inside = next(t.law for t in problem.terms if t.name == "inside")
+    model = lambda z: (z[0] + z[1] + z[2])[None]
+    found = inside.losses(inside.rows(model, {}, jnp.asarray([[2.0]])))
+    t = np.linspace(0, 2, 128)
+    expected = np.mean([(x + t) ** 2 for x in (0.5, 0.75)])
+    assert float(found[0]) == pytest.approx(expected, rel=1e-4)
+    held = problem.discretised({"c": [1.0, 2.0]}).terms[0].law.place
+    z = np.asarray(embed_all(held, held.grid(40)))
+    assert (z[:, 0].min(), z[:, 0].max(), set(z[:, 1]), set(z[:, 2])) == (0.5, 1.0, {0.0}, {1.0, 2.0})

@@ -85,6 +85,25 @@ def test_many_dimensions_are_summed_on_even_points(x64):
     assert abs(found[0]) < 1e-3
 
 
+def test_polynomials_keep_a_mass_that_changes_in_time():
+    """u_t = u_xx with u_x = 0 at both ends and u(x, 0) = 1 + cos πx, stated with its mass, which stays 1."""
+    truth = lambda x, t: 1 + jnp.exp(-(jnp.pi**2) * t) * jnp.cos(jnp.pi * x)
+    problem = scl.Problem(
+        scl.Box(x=(0, 1), t=(0, 0.1)),
+        objective=scl.average(scl.Neumann(0.0))
+        + scl.average(scl.Initial(lambda x: truth(x, 0.0)))
+        + scl.average(scl.Integral(lambda u: u, over="x", equals=1.0)),
+        constraints={"pde": scl.worst_case(lambda u_t, lap_u: u_t - lap_u) <= 1e-10},
+        reference=truth,
+    )
+    solution = scl.solve(problem, method=scl.Spectral(), progress=False)
+    assert solution.error() < 1e-8
+    assert abs(float(solution.residual("integral", t=0.05))) < 1e-8
+    with pytest.raises(ValueError, match="`integral` is taken over `x`; leave `x` out"):
+        solution.residual("integral", t=0.05, x=0.5)
+    np.testing.assert_allclose(solution.integrate("u", over="x", t=[0.0, 0.1]), 1.0, rtol=1e-8)
+
+
 def neumann():
     """u'' = −π² cos πx with u' = 0 at both ends, which leaves a constant free, and mean zero: u = cos πx."""
     truth = lambda x: jnp.cos(jnp.pi * x)

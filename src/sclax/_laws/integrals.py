@@ -13,6 +13,7 @@ from .._base import Model, checks, precision
 from .._places import AbstractPlace, Box, Pinned, Where, locate
 from .fields import Constant, NamedFunction, components, named, named_on
 from .law import AbstractCondition, AbstractNamed, Law, Parameters
+from .tables import Table, is_table
 from .words import Coordinate, Vocabulary
 
 NODES = {1: 32, 2: 24, 3: 10}  # of Gauss and Legendre along each coordinate, by their number
@@ -138,7 +139,7 @@ class Integral(AbstractCondition):
     - `function`: by argument name; a tuple makes several laws. On a face it may ask for `normal`.
     - `over`: names of coordinates, over their whole intervals, or a place in space such as `domain.face(x=1)` or
       `domain.boundary`; then the integral is taken at every time and every parameter of a family.
-    - `equals`: a number, or a function of the coordinates that remain.
+    - `equals`: a number, or a function or a table of the coordinates that remain.
 
     Sums are those of Gauss and Legendre, with 32 nodes (24² or 10³ of them in two or three dimensions), and of 2048
     even points in more dimensions and on curved places.
@@ -154,8 +155,7 @@ class Integral(AbstractCondition):
 
     def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
         sums = quadrature("Integral", self.over, domain)
-        places = [part.place for part in sums.parts]
-        function = named_on(self.function, vocabulary, "Integral", places[0])
+        function = named_on(self.function, vocabulary, "Integral", sums.parts[0].place)
         data = Vocabulary(vocabulary.coordinates, (), vocabulary.parameters, vocabulary.families)
         value = named(self.equals, data, "Integral(equals=...)")
         for quantity in value.quantities:
@@ -164,5 +164,8 @@ class Integral(AbstractCondition):
                     f"Integral: `equals` asks for `{domain.names[quantity.number]}`, over which the integral is taken; "
                     f"{checks.listed(sums.remain)} remain."
                 )
+        place = domain.select(sums.remain)
+        if is_table(self.equals):
+            Table("Integral", self.equals, data).covers(place, data)
         residual = IntegralResidual(function, value, sums)
-        return Law(residual, domain.select(sums.remain), "integral", function.order, inner=sums.count)
+        return Law(residual, place, "integral", function.order, inner=sums.count)

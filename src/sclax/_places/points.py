@@ -130,7 +130,15 @@ class Lines(AbstractPlace):
         rows = jnp.repeat(jnp.arange(len(self.points), dtype=inner.dtype), len(inner))
         return jnp.concatenate([rows[:, None], jnp.tile(inner, (len(self.points), 1))], axis=1)
 
-    def within(self, domain: Box) -> "Lines":
-        if domain.names != self.names:
+    def within(self, domain: Box) -> AbstractPlace:
+        """The same points in a domain without some of the other coordinates."""
+        columns = [i for i, name in enumerate(self.names) if name in domain.names]
+        gone = set(self.names) - set(domain.names)
+        if tuple(self.names[i] for i in columns) != domain.names or not gone <= set(self.others.names):
             raise ValueError(f"Given points are of {checks.listed(self.names)}, not {checks.listed(domain.names)}.")
-        return self
+        points, normals = (
+            self.points[:, jnp.asarray(columns)],
+            None if self.normals is None else self.normals[:, jnp.asarray(columns)],
+        )
+        others = self.others.select(name for name in self.others.names if name not in gone)
+        return Lines(points, others, domain.names, normals) if others.names else PointSet(points, normals)

@@ -205,8 +205,12 @@ class Solution(AbstractSolution):
         chart = law.place.chart.names
         if not set(chart) <= set(self.problem.domain.names):
             raise ValueError(f"residual: `{name}` lives on several faces or on data; use check() for it.")
+        # An integral or an average has no value of the coordinates over which it is taken.
+        inner = {n: self.problem.domain.ends(n)[0] for n in self.problem.domain.names if n not in (*chart, *fixed)}
+        for coordinate in (coordinate for coordinate in coordinates if coordinate in inner):
+            raise ValueError(f"residual: `{name}` is taken over `{coordinate}`; leave `{coordinate}` out.")
         with precision.of(self.model):
-            points, shape = self._points("residual", {**coordinates, **fixed})
+            points, shape = self._points("residual", {**coordinates, **fixed, **inner})
             w = points[:, jnp.asarray([self.problem.domain.names.index(n) for n in chart], dtype=int)]
             rows = np.asarray(eqx.filter_jit(law.rows)(self.model, self.problem.bare().parameters, w)).T
         self._tell_outside("residual", coordinates)
