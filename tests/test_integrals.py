@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sclax as scl
+from sclax._places import embed_all
 
 BOX = scl.Box(x=(0, 2), y=(-1, 1), t=(0, 3))
 
@@ -83,6 +84,29 @@ def test_many_dimensions_are_summed_on_even_points(x64):
     smooth = lambda z: jnp.prod(1 + z / 4)[None]
     _, found = rows(scl.Integral(lambda u: u, over=cube.names, equals=1.125**5), np.zeros((1, 0)), cube, smooth)
     assert abs(found[0]) < 1e-3
+
+
+def test_curved_places_and_parts_of_them():
+    """Of u = x² + y² on the unit disk: ∫∫ u = π/2, and ∮ ∂u/∂n = 4π; the start on a smaller disk."""
+    domain = scl.Disk(x=0, y=0, radius=1) * scl.Interval(t=(0, 1))
+    inner = scl.Disk(x=0.2, y=0, radius=0.3)
+    problem = scl.Problem(
+        domain,
+        objective=scl.average(scl.Initial(0.0, on=inner)),
+        constraints={
+            "mass": scl.average(scl.Integral(lambda u: u, over=("x", "y"), equals=np.pi / 2)) <= 1e-3,
+            "flux": scl.average(scl.Integral(lambda grad_u, normal: grad_u @ normal, over=domain.boundary)) <= 1e-3,
+        },
+    )
+    start, mass, flux = (t.law for t in problem.terms)
+    bowl = lambda z: (z[0] ** 2 + z[1] ** 2)[None]
+    assert abs(float(mass.rows(bowl, {}, jnp.zeros((1, 1)))[0, 0])) < 0.02
+    assert float(flux.rows(bowl, {}, jnp.zeros((1, 1)))[0, 0]) == pytest.approx(4 * np.pi, rel=1e-3)
+    z = np.asarray(embed_all(start.place, start.place.uniform(500, jr.key(0))))
+    assert np.all(np.hypot(z[:, 0] - 0.2, z[:, 1]) < 0.3 + 1e-6)
+    assert set(z[:, 2]) == {0.0}
+    with pytest.raises(ValueError, match="along one coordinate of space depends on the others"):
+        posed(scl.Integral(lambda u: u, over="x"), domain)
 
 
 def test_polynomials_keep_a_mass_that_changes_in_time():

@@ -33,7 +33,14 @@ from ._methods import Penalty as Penalty
 from ._methods import PrimalDual as PrimalDual
 from ._methods import soap as soap
 from ._places import AbstractPlace as AbstractPlace
+from ._places import Ball as Ball
 from ._places import Box as Box
+from ._places import Disk as Disk
+from ._places import Ellipse as Ellipse
+from ._places import Implicit as Implicit
+from ._places import Interval as Interval
+from ._places import Mesh as Mesh
+from ._places import Polygon as Polygon
 from ._problem import AbstractProblem as AbstractProblem
 from ._problem import OperatorProblem as OperatorProblem
 from ._problem import Problem as Problem

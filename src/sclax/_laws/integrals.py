@@ -40,12 +40,16 @@ class Quadrature(eqx.Module):
     def count(self) -> int:
         return sum(len(part.nodes) for part in self.parts)
 
-    def _pinned(self, part: Part, w: Float[Array, " k"]) -> AbstractPlace:
-        return Pinned(part.place, w, self.names, self.remain)
+    def _at(self, w: Float[Array, " k"]) -> list[Part]:
+        """The parts where the remaining coordinates have the values `w`, in their precision."""
+        return [
+            Part(Pinned(place, w, self.names, self.remain), nodes.astype(w.dtype), weights.astype(w.dtype))
+            for place, nodes, weights in self.parts
+        ]
 
     def points(self, w: Float[Array, " k"]) -> Float[Array, "m d"]:
         """All nodes as points of the domain, where the remaining coordinates have the values `w`."""
-        return jnp.concatenate([jax.vmap(self._pinned(part, w).embed)(part.nodes) for part in self.parts])
+        return jnp.concatenate([jax.vmap(part.place.embed)(part.nodes) for part in self._at(w)])
 
     def __call__(
         self,
@@ -57,9 +61,8 @@ class Quadrature(eqx.Module):
     ) -> Float[Array, " c"]:
         """The integral of a function where the remaining coordinates have the values `w`."""
         total = []
-        for part in self.parts:
-            place = self._pinned(part, w)
-            at = lambda v, place=place: components(function.on(model, parameters, place, v), owner)
+        for part in self._at(w):
+            at = lambda v, place=part.place: components(function.on(model, parameters, place, v), owner)
             total.append(part.weights @ jax.vmap(at)(part.nodes))
         return jnp.sum(jnp.stack(total), axis=0)
 
@@ -75,6 +78,11 @@ def quadrature(owner: str, over: Any, domain: Box) -> Quadrature:
                     f"{owner}: `over` names `{name}`, which is no coordinate of the domain "
                     f"({checks.listed(domain.names)})." + checks.nearest(name, domain.names)
                 )
+        if domain.shape is not None and 0 < len(set(over) & set(domain.space)) < len(domain.space):
+            raise ValueError(
+                f"{owner}: `over` has {checks.listed(over)}, but how far the domain reaches along one coordinate of "
+                f"space depends on the others; take all of them, {checks.listed(domain.space)}."
+            )
         inner = domain.select(name for name in domain.names if name in over)
         place: AbstractPlace = inner
     else:

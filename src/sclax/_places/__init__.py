@@ -1,7 +1,16 @@
+from .boundary import Boundary as Boundary
 from .box import ROUNDING as ROUNDING
 from .box import Box as Box
-from .box import Face as Face
+from .face import Face as Face
+from .forms import Ball as Ball
+from .forms import Disk as Disk
+from .forms import Ellipse as Ellipse
+from .forms import Implicit as Implicit
+from .forms import Interval as Interval
+from .forms import Mesh as Mesh
+from .forms import Polygon as Polygon
 from .held import Held as Held
+from .parts import Part as Part
 from .place import TIME as TIME
 from .place import AbstractPlace as AbstractPlace
 from .points import SAMPLE as SAMPLE

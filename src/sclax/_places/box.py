@@ -1,9 +1,10 @@
-"""Boxes, their faces, and unions of these."""
+"""Boxes, alone or with a shape in them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
@@ -11,7 +12,15 @@ from jaxtyping import Array, Bool, Float
 
 from .._base import Key, Point, changed, checks
 from .place import TIME, AbstractPlace
+from .rejection import kept
+from .shapes import COUNT, AbstractShape, BoxShape, Combined
 from .sobol import sobol
+
+if TYPE_CHECKING:
+    from .boundary import Boundary
+    from .face import Face
+    from .faces import Faces
+    from .parts import Cut
 
 ROUNDING = 1e-6  # of a side: what single precision does to its ends
 
@@ -22,8 +31,12 @@ class Box(AbstractPlace):
     Time is the coordinate named `t`. Parameters of a family join the box as further coordinates (`join`); they
     and time bound no space, so `boundary` leaves them out.
 
+    With a `shape` it is the part of the box in which that lies: `Disk(...)` and the other shapes give such boxes, and
+    `a | b`, `a & b`, `a - b` and `shape * Interval(t=(0, 1))` combine them.
+
     !!! example
-        `Box(x=(0, 1), y=(0, 2), t=(0, 1)).boundary` is the four faces of space, at all times.
+        `Box(x=(0, 1), y=(0, 2), t=(0, 1)).boundary` is the four faces of space, at all times;
+        `Box(x=(-1, 1), y=(-1, 1)) - Disk(x=0, y=0, radius=0.2, name="hole")` a plate with a hole.
     """
 
     names: tuple[str, ...] = eqx.field(static=True)
@@ -31,6 +44,8 @@ class Box(AbstractPlace):
     upper: tuple[float, ...] = eqx.field(static=True)
     parameters: tuple[str, ...] = eqx.field(static=True)
     periodic: tuple[str, ...] = eqx.field(static=True)
+    shape: AbstractShape | None
+    share: float = eqx.field(static=True)  # of the box, which the shape fills
 
     def __init__(self, **intervals: Any):
         if not intervals:
@@ -47,13 +62,20 @@ class Box(AbstractPlace):
         self.upper = tuple(high for _, high in ends)
         self.parameters = ()
         self.periodic = ()
+        self.shape, self.share = None, 1.0
 
     def select(self, names: Iterable[str]) -> "Box":
         """The box of some of the coordinates; none of them gives the box of a single point."""
         names = tuple(names)
         index = [self.names.index(name) for name in names]
+        kept_shape = self.shape is not None and set(self.shape.names + self.shape.parameters) <= set(names)
+        if self.shape is not None and not kept_shape and set(self.shape.names) <= set(names):
+            open_ones = [name for name in self.shape.parameters if name not in names]
+            raise ValueError(f"Box: the shape depends on {checks.listed(open_ones)}, which cannot be left out.")
         return changed(
             self,
+            shape=self.shape if kept_shape else None,
+            share=self.share if kept_shape else 1.0,
             names=names,
             lower=tuple(self.lower[i] for i in index),
             upper=tuple(self.upper[i] for i in index),
@@ -66,13 +88,129 @@ class Box(AbstractPlace):
         if not parameters:
             return self
         ranges = [checks.interval("Problem", name, value) for name, value in parameters.items()]
-        return changed(
+        joined = changed(
             self,
             names=self.names + tuple(parameters),
             lower=self.lower + tuple(low for low, _ in ranges),
             upper=self.upper + tuple(high for _, high in ranges),
             parameters=self.parameters + tuple(parameters),
         )
+        return joined if self.shape is None else joined.around(self.shape)
+
+    def fixing(self, parameters: Mapping[str, float]) -> "Box":
+        """The box whose shape has given values of parameters."""
+        return self if self.shape is None else self.around(self.shape.fixing(parameters))
+
+    def around(self, shape: AbstractShape) -> "Box":
+        """The box with a shape in it, its coordinates of space those of the smallest box round the shape."""
+        ranges = {name: self.ends(name) for name in self.names if name not in shape.names}
+        if not set(shape.parameters) <= set(ranges):  # until a problem says what they are
+            nowhere = tuple(
+                float("nan") if n in shape.names else v for n, v in zip(self.names, self.lower, strict=True)
+            )
+            return changed(self, lower=nowhere, upper=nowhere, shape=shape, share=float("nan"))
+        low, high = (dict(zip(shape.names, side, strict=True)) for side in shape.bounds(ranges))
+        lower = tuple(low.get(name, value) for name, value in zip(self.names, self.lower, strict=True))
+        upper = tuple(high.get(name, value) for name, value in zip(self.names, self.upper, strict=True))
+        empty = any(a >= b for a, b in zip(lower, upper, strict=True))
+        box = changed(self, lower=lower, upper=upper, shape=shape, share=1.0)
+        share = 0.0 if empty else box._filled()
+        if share == 0:
+            raise ValueError(
+                "Box: the shape is empty: no point is in it. Look at where its parts lie, and what is taken from what."
+            )
+        return changed(box, share=share)
+
+    def _filled(self) -> float:
+        """How much of the box the shape fills, by a formula where there is one."""
+        assert self.shape is not None
+        if not self.shape.parameters:
+            volume = self.shape.volume({})
+            if volume is not None:
+                return volume / float(np.prod([high - low for low, high in map(self.ends, self.shape.names)]))
+        with jax.ensure_compile_time_eval():
+            points = self.from_unit(jnp.asarray(sobol(self.dimension, COUNT.bit_length() - 1) + 0.5 / COUNT))
+            return float(np.mean(jax.vmap(self.contains)(points)))
+
+    @property
+    def bounding(self) -> "Box":
+        """The box without its shape."""
+        return changed(self, shape=None, share=1.0)
+
+    @property
+    def beyond_space(self) -> "Box":
+        """The box of time and parameters alone."""
+        return self.select(name for name in self.names if name not in self.space)
+
+    @property
+    def middle(self) -> dict[str, Array]:
+        """The middle of the ranges of time and parameters, by name."""
+        return {name: jnp.asarray(sum(self.ends(name)) / 2) for name in self.names if name not in self.space}
+
+    def times(self, other: "Box") -> "Box":
+        """The product with a box of other coordinates."""
+        shared = [name for name in self.names if name in other.names]
+        if shared:
+            raise ValueError(f"Box: both factors of a product have {checks.listed(shared)}; rename it in one.")
+        if self.shape is not None and other.shape is not None:
+            raise ValueError("Box: of a product only one factor may be a shape; the other is a Box or an Interval.")
+        product = changed(
+            self,
+            names=self.names + other.names,
+            lower=self.lower + other.lower,
+            upper=self.upper + other.upper,
+            parameters=self.parameters + other.parameters,
+            periodic=self.periodic + other.periodic,
+        )
+        shape = self.shape if self.shape is not None else other.shape
+        if shape is None or set(product.space) == set(shape.names):
+            return changed(product, shape=shape, share=self.share * other.share)
+        raise ValueError(
+            "Box: a shape may be multiplied by time, Interval(t=(0, 1)), and not by another coordinate of space, got "
+            f"{checks.listed(other.names if self.shape is not None else self.names)}."
+        )
+
+    def __mul__(self, other: "Box") -> "Box":
+        return self.times(other) if isinstance(other, Box) else NotImplemented
+
+    def __or__(self, other: "Box") -> "Box":
+        return self._combined(other, (-1, -1, -1), "|")
+
+    def __and__(self, other: "Box") -> "Box":
+        return self._combined(other, (1, 1, 1), "&")
+
+    def __sub__(self, other: "Box") -> "Box":
+        return self._combined(other, (1, -1, 1), "-")
+
+    def _combined(self, other: Any, signs: tuple[int, int, int], sign: str) -> "Box":
+        if not isinstance(other, Box):
+            return NotImplemented
+        if self.space != other.space or len(self.space) < 2:
+            raise ValueError(
+                f"Box: `a {sign} b` needs shapes with the same coordinates of space, two or more, in one order, got "
+                f"{checks.listed(self.space)} and {checks.listed(other.space)}."
+            )
+        if other.beyond_space.names and other.beyond_space != self.beyond_space:
+            raise ValueError(
+                f"Box: in `a {sign} b` time belongs to `a`: multiply by Interval(t=...) at the end, (a {sign} b) * "
+                "Interval(t=(0, 1))."
+            )
+        return self.around(Combined(names=self.space, first=self._as_shape(), second=other._as_shape(), signs=signs))
+
+    def _as_shape(self) -> AbstractShape:
+        if self.shape is not None:
+            return self.shape
+        ends = [self.ends(name) for name in self.space]
+        return BoxShape(self.space, tuple(low for low, _ in ends), tuple(high for _, high in ends))
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        return self.names
+
+    def distance(self, z: Point) -> Float[Array, ""]:
+        """A smooth function that is positive inside and vanishes on the boundary of space like the distance to it."""
+        at = dict(zip(self.names, z, strict=True))
+        return self._as_shape().bump(jnp.stack([at[name] for name in self.space]), at)
 
     def wrapping(self, names: Iterable[str]) -> "Box":
         """The same box, whose coordinates `names` are known to be periodic."""
@@ -102,7 +240,11 @@ class Box(AbstractPlace):
 
     @property
     def measure(self) -> float:
-        return float(np.prod(self.lengths))
+        return float(np.prod(self.lengths)) * self.share
+
+    @property
+    def fullness(self) -> float:
+        return self.share
 
     @property
     def chart(self) -> "Box":
@@ -110,7 +252,7 @@ class Box(AbstractPlace):
 
     @property
     def parts(self) -> tuple[AbstractPlace, ...]:
-        return (self,)
+        return (self,) if self.shape is None else ()
 
     def embed(self, w: Float[Array, " k"]) -> Point:
         return w
@@ -122,8 +264,12 @@ class Box(AbstractPlace):
         )
 
     def contains(self, w: Float[Array, " k"]) -> Bool[Array, ""]:
-        """Whether `w` lies in the closed box."""
-        return jnp.all((w >= jnp.asarray(self.lower)) & (w <= jnp.asarray(self.upper)))
+        """Whether `w` lies in the closed box, and in its shape."""
+        in_box = jnp.all((w >= jnp.asarray(self.lower)) & (w <= jnp.asarray(self.upper)))
+        if self.shape is None:
+            return in_box
+        at = dict(zip(self.names, w, strict=True))
+        return in_box & (self.shape.level(jnp.stack([at[name] for name in self.shape.names]), at) <= 0)
 
     def outside(self, points: np.ndarray) -> np.ndarray:
         """Which coordinates of some points, one a row, lie outside by more than rounding does to the ends."""
@@ -135,10 +281,14 @@ class Box(AbstractPlace):
         return jnp.asarray(self.lower) + unit * jnp.asarray(self.lengths, dtype=unit.dtype)
 
     def uniform(self, n: int, key: Key) -> Float[Array, "n k"]:
+        if self.shape is not None:
+            return kept(lambda m: self.bounding.uniform(m, key), self.contains, n, self.share)
         return self.from_unit(jr.uniform(key, (n, self.dimension)))
 
     def sobol(self, n: int, key: Key | None = None) -> Float[Array, "n k"]:
         """A Sobol sequence; `key` applies a digital shift, which makes the points uniform and keeps them even."""
+        if self.shape is not None:
+            return kept(lambda m: self.bounding.sobol(m, key), self.contains, n, self.share)
         if self.dimension == 0:
             return jnp.zeros((n, 0))
         # Powers of two are balanced; a shorter piece is cut off afterwards.
@@ -150,6 +300,10 @@ class Box(AbstractPlace):
 
     def grid(self, n: int | Sequence[int]) -> Float[Array, "n k"]:
         """At most `n` points, equally many along each axis, ends included; or the given number along each axis."""
+        if self.shape is not None and isinstance(n, int | np.integer):
+            from .parts import filtered_grid
+
+            return filtered_grid(self, int(n), self.share)
         return jnp.asarray(self._grid(n))
 
     def _grid(self, n: int | Sequence[int]) -> np.ndarray:
@@ -165,8 +319,9 @@ class Box(AbstractPlace):
         columns = [axis.ravel() for axis in mesh] if axes else []
         return np.stack(columns, axis=-1) if columns else np.zeros((1, 0))
 
-    def face(self, **fixed: Any) -> "Face":
-        """The part of the box where some coordinates are fixed at an end:  `domain.face(x=0)`."""
+    def face(self, **fixed: Any) -> "Face | Cut":
+        """The part of the domain where some coordinates are fixed:  `domain.face(x=0)`. Fixed at an end it is a part of
+        the boundary, with an outward normal, elsewhere an inner line or surface."""
         if not fixed:
             raise ValueError("Box.face: name a coordinate and one of its ends, for example domain.face(x=0).")
         values = {}
@@ -176,132 +331,34 @@ class Box(AbstractPlace):
                     f"Box.face: unknown coordinate `{name}`. The domain has {checks.listed(self.names)}."
                     + checks.nearest(name, self.names)
                 )
-            ends = (self.lower[self.names.index(name)], self.upper[self.names.index(name)])
+            ends = self.ends(name)
             value = checks.number("Box.face", name, value)
             end = min(ends, key=lambda end: abs(value - end))
-            if abs(value - end) > ROUNDING * (ends[1] - ends[0]):
-                raise ValueError(f"Box.face: `{name}` must be an end of its interval {ends}, got {value}.")
-            values[name] = end
-        return Face(self, tuple(values.items()))
+            near = abs(value - end) <= ROUNDING * (ends[1] - ends[0])
+            if not near and not ends[0] < value < ends[1]:
+                raise ValueError(
+                    f"Box.face: `{name}` must lie in its interval {ends}, at an end for a part of the boundary, got "
+                    f"{value}."
+                )
+            values[name] = end if near else value
+        if self.shape is None or not any(name in self.shape.names for name in values):
+            from .face import Face
+
+            return Face(self, tuple(values.items()))
+        from .parts import Cut
+
+        return Cut(self, tuple(values.items()))
 
     @property
-    def boundary(self) -> "Faces":
-        """All faces of space, at all times and parameters, with outward normals."""
+    def boundary(self) -> "Faces | Boundary":
+        """All that bounds space, at all times and parameters, with outward normals."""
         if not self.space:
             raise ValueError("Box.boundary: the domain has no space coordinate; use domain.face(t=...).")
-        return Faces(
-            tuple(
-                self.face(**{name: end})
-                for name in self.space
-                for end in (self.lower[self.names.index(name)], self.upper[self.names.index(name)])
-            )
-        )
+        if self.shape is not None:
+            from .boundary import Boundary
 
+            return Boundary(self)
+        from .face import Face
+        from .faces import Faces
 
-class Face(AbstractPlace):
-    """The points of `domain` at which some coordinates are fixed; made by `domain.face(x=0)`."""
-
-    domain: Box
-    fixed: tuple[tuple[str, float], ...] = eqx.field(static=True)
-
-    @property
-    def constants(self) -> tuple[tuple[str, float], ...]:
-        return self.fixed
-
-    @property
-    def parts(self) -> tuple[AbstractPlace, ...]:
-        return (self,)
-
-    @property
-    def chart(self) -> Box:
-        fixed = dict(self.fixed)
-        return self.domain.select(name for name in self.domain.names if name not in fixed)
-
-    @property
-    def measure(self) -> float:
-        return self.chart.measure
-
-    def within(self, domain: Box) -> "Face":
-        """The same face of a larger domain: one joined by the parameters of a family."""
-        return domain.face(**dict(self.fixed))
-
-    def embed(self, w: Float[Array, " k"]) -> Point:
-        fixed, free = dict(self.fixed), iter(range(self.chart.dimension))
-        return jnp.stack([jnp.asarray(fixed[n], w.dtype) if n in fixed else w[next(free)] for n in self.domain.names])
-
-    def normal(self, w: Float[Array, " k"]) -> Point:
-        if len(self.fixed) != 1 or self.fixed[0][0] not in self.domain.space:
-            raise ValueError(f"Face {dict(self.fixed)}: a normal needs exactly one fixed coordinate, and one of space.")
-        ((name, value),) = self.fixed
-        i = self.domain.names.index(name)
-        sign = -1.0 if value == self.domain.lower[i] else 1.0
-        return jnp.zeros(self.domain.dimension, w.dtype).at[i].set(sign)
-
-
-class Faces(AbstractPlace):
-    """A union of faces, unrolled onto the unit box: its first coordinate runs along the faces one after the other,
-    each over a stretch in proportion to its measure, so that uniform in the chart is uniform on the union."""
-
-    pieces: tuple[Face, ...]
-
-    def __check_init__(self):
-        if len({piece.chart.dimension for piece in self.pieces}) != 1:
-            raise ValueError("Faces: all pieces must fix the same number of coordinates; use one condition for each.")
-
-    @property
-    def chart(self) -> Box:
-        dimension = max(self.pieces[0].chart.dimension, 1)
-        return Box(**{f"w{i}": (0.0, 1.0) for i in range(dimension)})
-
-    @property
-    def measure(self) -> float:
-        return sum(piece.measure for piece in self.pieces)
-
-    @property
-    def parts(self) -> tuple[AbstractPlace, ...]:
-        return self.pieces
-
-    @property
-    def ends(self) -> np.ndarray:
-        """Where each piece's stretch of the first chart coordinate begins and ends."""
-        return np.concatenate([[0.0], np.cumsum([piece.measure for piece in self.pieces])]) / self.measure
-
-    @property
-    def parameter_columns(self) -> tuple[int, ...]:
-        charts = [piece.chart for piece in self.pieces]
-        shared = lambda i: all(chart.names[i] in chart.parameters for chart in charts)
-        return tuple(i for i in range(1, charts[0].dimension) if shared(i))  # the first runs along the faces
-
-    def within(self, domain: Box) -> "Faces":
-        return Faces(tuple(piece.within(domain) for piece in self.pieces))
-
-    def _locate(self, w: Float[Array, " k"]) -> tuple[Array, list[Float[Array, " m"]]]:
-        ends = jnp.asarray(self.ends, w.dtype)
-        which = jnp.clip(jnp.searchsorted(ends, w[0], side="right") - 1, 0, len(self.pieces) - 1)
-        along = (w[0] - ends[which]) / (ends[which + 1] - ends[which])
-        unit = w.at[0].set(along)
-        return which, [piece.chart.from_unit(unit[: piece.chart.dimension]) for piece in self.pieces]
-
-    def embed(self, w: Float[Array, " k"]) -> Point:
-        which, local = self._locate(w)
-        return jnp.stack([piece.embed(v) for piece, v in zip(self.pieces, local, strict=True)])[which]
-
-    def normal(self, w: Float[Array, " k"]) -> Point:
-        which, local = self._locate(w)
-        return jnp.stack([piece.normal(v) for piece, v in zip(self.pieces, local, strict=True)])[which]
-
-    def grid(self, n: int) -> Float[Array, "n k"]:
-        """A grid on each piece, `n` split by measure, at least one point each."""
-        charts = []
-        # Rounding the ends, not the shares, keeps the total.
-        counts = np.maximum(np.diff(np.round(n * self.ends).astype(int)), 1)
-        for piece, start, end, share in zip(self.pieces, self.ends[:-1], self.ends[1:], counts, strict=True):
-            local = piece.chart._grid(int(share))
-            unit = (local - np.asarray(piece.chart.lower)) / piece.chart.lengths
-            unit = unit if unit.shape[1] else np.full((1, 1), 0.5)
-            # The end of one stretch is the start of the next: stay one floating-point number below it.
-            dtype = jnp.result_type(float)
-            along = (start + unit[:, 0] * (end - start)).astype(dtype)
-            along = np.minimum(along, np.nextafter(np.asarray(end, dtype), np.asarray(0, dtype)))
-            charts.append(np.concatenate([along[:, None], unit[:, 1:]], axis=1))
-        return jnp.asarray(np.concatenate(charts))
+        return Faces(tuple(Face(self, ((name, end),)) for name in self.space for end in self.ends(name)))

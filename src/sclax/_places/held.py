@@ -36,6 +36,14 @@ class Held(AbstractPlace):
         return self.inner.finite
 
     @property
+    def fullness(self) -> float:
+        return self.inner.fullness
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        return self.names
+
+    @property
     def measure(self) -> float:
         return self.inner.measure
 

@@ -1,7 +1,8 @@
 """What a place is: a chart (a box of intrinsic coordinates) and a map from it to points."""
 
 import abc
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from .._base import Key, Point
 
 if TYPE_CHECKING:
     from .box import Box
+    from .parts import Part
 
 TIME = "t"
 
@@ -57,10 +59,26 @@ class AbstractPlace(eqx.Module):
         """At most `n` chart points on a regular grid."""
         return self.chart.grid(n)
 
-    def where(self, w: Float[Array, " k"], names: tuple[str, ...]) -> dict[str, float]:
+    def by_name(self, w: Float[Array, " k"], names: tuple[str, ...]) -> dict[str, float]:
         """The point at chart coordinates `w` by name, for people; `names` are the domain's coordinates."""
         z = np.asarray(self.embed(jnp.asarray(w)))
         return dict(zip(names if len(z) == len(names) else self.chart.names, map(float, z), strict=True))
+
+    @property
+    def fullness(self) -> float:
+        """The share of the chart that belongs to the place."""
+        return 1.0
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """The names of the domain's coordinates."""
+        raise ValueError(f"{type(self).__name__}: it has no coordinates by name, on which a condition could be.")
+
+    def where(self, condition: Callable[..., Any]) -> "Part":
+        """The part where a condition on the coordinates holds: `domain.boundary.where(lambda x, y: x > 0)`."""
+        from .parts import Part
+
+        return Part(self, condition, self.coordinates)
 
     @property
     def finite(self) -> bool:

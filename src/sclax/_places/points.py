@@ -90,7 +90,7 @@ class SampleSet(AbstractPoints):
     def normal(self, w: Float[Array, " k"]) -> Point:
         return _outward(None, w)
 
-    def where(self, w: Float[Array, " k"], names: tuple[str, ...]) -> dict[str, float]:
+    def by_name(self, w: Float[Array, " k"], names: tuple[str, ...]) -> dict[str, float]:
         return {SAMPLE: float(w[0])}
 
 
@@ -112,6 +112,10 @@ class Lines(AbstractPlace):
             lower=(0.0, *others.lower),
             upper=(float(len(self.points)), *others.upper),
         )
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        return self.names
 
     @property
     def measure(self) -> float:
@@ -136,9 +140,7 @@ class Lines(AbstractPlace):
         gone = set(self.names) - set(domain.names)
         if tuple(self.names[i] for i in columns) != domain.names or not gone <= set(self.others.names):
             raise ValueError(f"Given points are of {checks.listed(self.names)}, not {checks.listed(domain.names)}.")
-        points, normals = (
-            self.points[:, jnp.asarray(columns)],
-            None if self.normals is None else self.normals[:, jnp.asarray(columns)],
-        )
+        kept = lambda rows: rows[:, jnp.asarray(columns)]
+        points, normals = kept(self.points), None if self.normals is None else kept(self.normals)
         others = self.others.select(name for name in self.others.names if name not in gone)
         return Lines(points, others, domain.names, normals) if others.names else PointSet(points, normals)

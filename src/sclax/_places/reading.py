@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._base import Points, changed, checks
-from .box import Box, Face, Faces
+from .box import Box
+from .faces import Faces
 from .held import Held
 from .place import TIME, AbstractPlace
 from .points import Lines, PointSet
@@ -26,9 +27,9 @@ def locate(owner: str, on: Where, domain: Box, default: str) -> AbstractPlace:
     if isinstance(on, Mapping):
         return _given(owner, {str(name): values for name, values in on.items()}, domain)
     if isinstance(on, Sequence) and on:
-        faces = tuple(face.within(domain) for face in on if isinstance(face, Face))
-        if len(faces) == len(on):
-            return Faces(faces)
+        places = tuple(place.within(domain) for place in on if isinstance(place, AbstractPlace))
+        if len(places) == len(on):
+            return Faces(places)
     raise ValueError(
         f"{owner}: `on` must be a face, a list of faces, `domain.boundary` or a dict of point arrays, got {on!r}."
         + (" Use one condition for each kind of place." if isinstance(on, Sequence) and len(on) > 1 else "")
@@ -82,13 +83,13 @@ def at_start(owner: str, on: Where, domain: Box) -> AbstractPlace:
         raise ValueError(f"{owner}: `on` is a part of space; leave out `{TIME}`, which is {low} there.")
     if isinstance(on, Box):
         return Held(_smaller(owner, on, space), ((TIME, low),), domain.names)
-    if isinstance(on, Face) and TIME in dict(on.fixed):
-        raise ValueError(f"{owner}: `on` is a part of space, got a face at {dict(on.fixed)}; leave out `{TIME}`.")
+    if isinstance(on, AbstractPlace) and TIME in dict(on.constants):
+        raise ValueError(f"{owner}: `on` is a part of space, got a face at {dict(on.constants)}; leave out `{TIME}`.")
     return Held(locate(owner, on, space, "interior"), ((TIME, low),), domain.names)
 
 
 def _smaller(owner: str, part: Box, space: Box) -> Box:
-    """A box of some of the coordinates as a part of space: the others have all their values."""
+    """A box of some of the coordinates, or a shape, as a part of space: the others have all their values."""
     for name in part.names:
         if name not in space.names:
             raise ValueError(
@@ -100,6 +101,8 @@ def _smaller(owner: str, part: Box, space: Box) -> Box:
                 f"{owner}: `on` has `{name}` in [{low}, {high}], outside [{least}, {most}]. Make it smaller, or "
                 "widen the domain."
             )
+    if part.shape is not None or space.shape is not None:
+        return space & part
     ends = [part.ends(name) if name in part.names else space.ends(name) for name in space.names]
     # A part of a period is no period.
     periodic = tuple(name for name in space.periodic if name not in part.names)

@@ -37,7 +37,7 @@ class Problem(AbstractProblem):
 
     **Arguments:**
 
-    - `domain`: a `Box`.
+    - `domain`: a `Box`, or a shape.
     - `parameters`: a number is fixed; an interval `(low, high)` makes a family, whose solution takes it as input.
     - `objective`: a measure or a weighted sum of measures; none makes a feasibility problem.
     - `constraints`: by name, `measure <= tolerance`.
@@ -81,7 +81,7 @@ class Problem(AbstractProblem):
         quantities: Mapping[str, Any] | None = None,
     ):
         if not isinstance(domain, Box):
-            raise ValueError(f"Problem: `domain` must be a Box(...), got {domain!r}.")
+            raise ValueError(f"Problem: `domain` must be a Box(...) or a shape such as Disk(...), got {domain!r}.")
         coordinates = dict(unknowns) if isinstance(unknowns, Mapping) else {}
         unknowns = (unknowns,) if isinstance(unknowns, str) else tuple(unknowns)
         if not unknowns:
@@ -89,7 +89,8 @@ class Problem(AbstractProblem):
         fixed, ranges = _split_parameters(dict(parameters or {}))
         sums = named_sums(objective, dict(constraints or {}))
         periodic = [name for s in sums.values() for _, m in s.parts for name in m.wraps]
-        domain = domain.join(ranges)
+        domain = domain.fixing({name: float(value) for name, value in fixed.items()}).join(ranges)
+        shaping = _shaping(domain)
         domain = domain.wrapping(name for name in periodic if name in domain.names)
         pins = tuple(_pins(name, coordinates[name], domain) for name in coordinates)
         vocabulary = Vocabulary(domain.names, unknowns, tuple(fixed), domain.parameters, pins=pins)
@@ -113,7 +114,7 @@ class Problem(AbstractProblem):
         compared = () if self.reference is None else self.reference.asked(vocabulary)
         derived = vocabulary.expanded(q for d in vocabulary.derived for q in d.quantities)
         seen = None if compared is None else (*compared, *derived)
-        check_used("Problem", parameters or (), vocabulary, self.terms, seen)
+        check_used("Problem", [n for n in parameters or () if n not in shaping], vocabulary, self.terms, seen)
         for term in self.terms:
             if term.sampler is not None:
                 jax.eval_shape(lambda t=term: t.chosen.init(t.law.place, jax.random.key(0)))
@@ -190,6 +191,18 @@ def _pins(unknown: str, coordinates: Any, domain: Box) -> tuple[tuple[int, float
             )
     left = [i for i, name in enumerate(domain.names) if name not in chosen]
     return tuple((i, sum(domain.ends(domain.names[i])) / 2) for i in left)
+
+
+def _shaping(domain: Box) -> set[str]:
+    """The parameters on which the domain's shape depends, all of which are known by now."""
+    shaping = set() if domain.shape is None else set(domain.shape.parameters)
+    unknown = sorted(shaping - set(domain.parameters))
+    if unknown:
+        raise ValueError(
+            f"Problem: the shape of the domain depends on {checks.listed(unknown)}; give a number or an interval, "
+            f"parameters={{{unknown[0]!r}: (0.1, 0.5)}}."
+        )
+    return shaping
 
 
 def _split_parameters(parameters: dict[str, Any]) -> tuple[dict[str, Scalar], dict[str, tuple[float, float]]]:

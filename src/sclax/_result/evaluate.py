@@ -12,13 +12,13 @@ import jax
 import jax.numpy as jnp
 import lazy_loader
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 from rich.console import Console
 from rich.progress import Progress
 
 from .._base import Model, Points, checks
 from .._laws import Vocabulary, outputs
-from .._places import TIME
+from .._places import TIME, Box
 from .._problem import AbstractProblem, AbstractReference, Problem, Term, as_reference, formula_at
 from ..nn import member
 
@@ -105,7 +105,8 @@ def error_map(
             return float(jnp.sqrt(wrong / size))
         found = np.asarray(_on_grid(bare, model, grid, jnp.asarray(values)), float)
         true = np.stack([on_grid[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
-        return float(np.linalg.norm(found - true) / np.linalg.norm(true))
+        there = np.isfinite(true)  # a reference on a shape is NaN outside
+        return float(np.linalg.norm((found - true)[there]) / np.linalg.norm(true[there]))
 
     errors = _over(family, error, "error", progress)
     return xr.DataArray(errors, coords=family, dims=tuple(family), name="relative_l2")
@@ -199,10 +200,26 @@ def _squares(
     reference: Any,
     points_of: Callable[..., Points],
 ):
-    """Σ |u − reference|² and Σ |reference|² over a grid."""
+    """Σ |u − reference|² and Σ |reference|² over those points of a grid that are in the domain."""
     points = points_of(problem, axes, values)
     true = formula_at(reference, problem.vocabulary, problem.parameters, points)
-    return jnp.sum((_values(member(model, values), points, problem.vocabulary) - true) ** 2), jnp.sum(true**2)
+    wrong = (_values(member(model, values), points, problem.vocabulary) - true) ** 2
+    if problem.domain.shape is not None:
+        inside = jax.vmap(problem.domain.contains)(points)[:, None]
+        wrong, true = jnp.where(inside, wrong, 0.0), jnp.where(inside, true, 0.0)
+    return jnp.sum(wrong), jnp.sum(true**2)
+
+
+def inside(problem: Problem, points: Points) -> np.ndarray:
+    """Which points lie in the domain's shape; all of them where it has none."""
+    if problem.domain.shape is None:
+        return np.ones(len(points), bool)
+    return np.asarray(_contained(problem.domain, points))
+
+
+@eqx.filter_jit
+def _contained(domain: Box, points: Points) -> Bool[Array, " n"]:
+    return jax.lax.map(domain.contains, points, batch_size=BLOCK)
 
 
 def _axes_of(problem: Problem, truth: xr.Dataset, names: list[str]) -> dict[str, np.ndarray]:

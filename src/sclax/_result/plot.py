@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
@@ -90,8 +91,9 @@ def _slice(problem: Problem, at: Mapping[str, float]) -> tuple[tuple[str, ...], 
 
 
 def _image(figure: Figure, axis: Any, x: np.ndarray, y: np.ndarray, z: np.ndarray, title: str, **kwargs: Any) -> None:
-    mesh = axis.pcolormesh(x, y, z, shading="gouraud", rasterized=True, **kwargs)
-    beyond = float(np.max(z)) > kwargs.get("vmax", np.inf)
+    whole = bool(np.all(np.isfinite(z)))
+    mesh = axis.pcolormesh(x, y, z, shading="gouraud" if whole else "nearest", rasterized=True, **kwargs)
+    beyond = float(np.nanmax(z)) > kwargs.get("vmax", np.inf)
     bar = figure.colorbar(mesh, ax=axis, pad=0.02, extend="max" if beyond else "neither")
     bar.ax.tick_params(**STYLE)
     bar.outline.set_linewidth(0.4)  # pyright: ignore[reportCallIssue]
@@ -114,9 +116,12 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
     size = mesh[0].shape
     order = [names.index(name) for name in shown]
 
+    inside = evaluate.inside(problem, points)
+
     def field(flat: Any) -> np.ndarray:
-        """A flat array as an image: the first shown coordinate across, the second up."""
-        array = np.moveaxis(np.asarray(flat, float).reshape(size), order, range(len(order)))
+        """A flat array as an image: the first shown coordinate across, the second up; NaN outside the domain."""
+        array = np.where(inside, np.asarray(flat, float), np.nan)
+        array = np.moveaxis(array.reshape(size), order, range(len(order)))
         return array.reshape(tuple(len(axes[name]) for name in shown)).T
 
     found = evaluate.values(problem, model, points)
@@ -150,15 +155,38 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
             axis.set_title(title, fontsize=10, color=INK)
             continue
         axis.set_ylabel(label(shown[1]), fontsize=10)
-        limit = float(np.max(np.abs(values))) or 1.0
+        limit = float(np.nanmax(np.abs(values))) or 1.0
         look: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
         if kind == "size":
             # A residual often peaks in one corner: on a scale up to there, all the rest would be black.
-            look = {"cmap": "magma", "vmin": 0.0, "vmax": float(np.quantile(values, 0.99)) or limit}
-        elif kind == "solution" and float(values.min()) >= 0:
+            look = {"cmap": "magma", "vmin": 0.0, "vmax": float(np.nanquantile(values, 0.99)) or limit}
+        elif kind == "solution" and float(np.nanmin(values)) >= 0:
             look = {"cmap": "viridis"}
         _image(figure, axis, axes[shown[0]], axes[shown[1]], values, title, **look)
+        if problem.domain.shape is not None and TIME not in shown:
+            _outline(axis, problem, shown, fixed)
     return finish(figure, path)
+
+
+def _outline(axis: Any, problem: Problem, shown: tuple[str, ...], fixed: Mapping[str, float]) -> None:
+    """The boundary of the domain's shape in the plane that is shown."""
+    domain, shape = problem.domain, problem.domain.shape
+    assert shape is not None
+    x, y = (np.linspace(*_widened(domain.ends(name)), 401) for name in shown)
+    mesh = dict(zip(shown, np.meshgrid(x, y, indexing="ij"), strict=True))
+    at = {name: jnp.asarray(value) for name, value in fixed.items()}
+    spots = jnp.asarray(
+        np.stack([np.broadcast_to(mesh[n] if n in mesh else fixed[n], (401, 401)) for n in shape.names], axis=-1)
+    )
+    level = jax.vmap(jax.vmap(lambda spot: shape.level(spot, at)))(spots)
+    axis.contour(x, y, np.asarray(level).T, levels=[0.0], colors=[INK], linewidths=0.8)
+    axis.set_aspect("equal")
+
+
+def _widened(ends: tuple[float, float]) -> tuple[float, float]:
+    """A little further to both sides, so that a contour along the ends is seen."""
+    margin = 0.02 * (ends[1] - ends[0])
+    return ends[0] - margin, ends[1] + margin
 
 
 def history(problem: Problem, history: History, path: Path_ = None) -> Figure:

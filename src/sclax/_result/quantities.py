@@ -69,6 +69,5 @@ def integrals(problem: Problem, model: Model, quantity: Any, over: Any, axes: Ma
     checks.points("integrate", " × ".join(kept) or "points", math.prod(map(len, kept.values())))
     mesh = [m.ravel() for m in np.meshgrid(*kept.values(), indexing="ij")] if kept else []
     w = jnp.asarray(np.stack(mesh, axis=-1)) if mesh else jnp.zeros((1, 0))
-    sums = jax.tree.map(lambda leaf: leaf.astype(w.dtype), sums)
     found = np.asarray(_integrals(problem.bare(), model, sums, function, w))
     return xr.DataArray(found[:, 0].reshape([len(axis) for axis in kept.values()]), coords=kept, dims=tuple(kept))

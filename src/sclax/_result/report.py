@@ -182,7 +182,7 @@ def _examine(problem: AbstractProblem, model: Model, term: Term, n: int, key: Ke
             largest, at = float(polished.max()), at[int(np.argmax(polished))]
         else:
             at = w[best]
-    where = term.law.place.where(at, problem.domain.names)
+    where = term.law.place.by_name(at, problem.domain.names)
     parts = _by_parameters(problem, term, np.asarray(w), losses)
     return _Sample(float(estimate), float(evaluate.residual_size(term, largest)), where, *parts, best)
 

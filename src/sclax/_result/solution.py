@@ -158,15 +158,19 @@ class Solution(AbstractSolution):
         """The solution on a product grid, one variable for each unknown, or for each quantity of `names`.
 
         A coordinate is an array, a number of equally spaced points (an int), or a single value (a float); left out, it
-        has the points of the test grid.
+        has the points of the test grid. Outside a domain's shape values are NaN.
         """
         axes = self._axes("grid", coordinates)
         checks.points("grid", " × ".join(axes), math.prod(map(len, axes.values())))
         self._tell_outside("grid", axes)
         mesh = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
-        found = {name: np.asarray(self(name, **mesh)) for name in names} or self._values(mesh)
-        for name in (name for name, array in found.items() if array.ndim > len(axes)):
+        with precision.of(self.model):
+            points, shape = self._points("grid", mesh)
+            inside = evaluate.inside(self.problem, points).reshape(shape)
+        values = {name: np.asarray(self(name, **mesh)) for name in names} or self._values(mesh)
+        for name in (name for name, array in values.items() if array.ndim > len(axes)):
             raise ValueError(f"grid: `{name}` is a vector; ask for its components, u_x and u_y say.")
+        found = {name: np.where(inside, a, np.nan) for name, a in values.items()}
         return xr.Dataset({name: (tuple(axes), a) for name, a in found.items()}, coords=axes)
 
     def _axes(self, owner: str, coordinates: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -38,7 +38,7 @@ def failure(task: Task, run: Run, share: float, width: float = 0.0) -> Failure |
     for term, (points, bad) in zip(problem.terms, tried, strict=True):
         if np.any(bad):
             w = points[int(np.argmax(bad))]
-            where = term.law.place.where(w, problem.domain.names)
+            where = term.law.place.by_name(w, problem.domain.names)
             return Failure(term.name, tuple(np.asarray(w, float).tolist()), where)
     return None
 

@@ -21,10 +21,8 @@ from .stage import Curbs, Stage
 SPARE = 2048  # points of the spare draw
 ENOUGH = 1e-3  # of what tolerances ask for, in squares: conditions thirty times as exact
 # Of a law that became an average: by how much it resists bending, first and last, in units in which the law, the
-# unknowns' variation and the domain's sides are 1; for how many times as long as training took until then, and for how
-# much of the rest of a run at most.
-STIFF, SUPPLE = 3e-2, 5e-4
-LONG, RESIST = 6, 0.6
+# unknowns' variation and the domain's sides are 1; and for how many times as long as training took until then.
+STIFF, SUPPLE, LONG = 3e-2, 5e-4, 6
 SETTLE, SHORTEST = 0.85, 0.03  # when, as a share of a run, steps begin to shrink, and how short they get
 
 
@@ -115,7 +113,7 @@ class SpareDraw(AbstractController):
         reason = self._reason(run, run.history)
         if clock.over(run) is not None:
             return stop_or_go(self, run, clock, reason)
-        width = self._width(run, clock)
+        width = self._width(run)
         if width > 0:
             return self.go(run, clock)._replace(width=width)
         again = self._march(run, clock) or self._other_weights(run, clock) or self._average(run)
@@ -220,7 +218,7 @@ class SpareDraw(AbstractController):
         problem = self.task.problem
         state, term, w = self._looked_at(run, name)
         losses = term.law.losses(term.law.rows(state.model, problem.parameters, w))
-        return term.law.place.where(w[jnp.argmax(losses)], problem.domain.names)
+        return term.law.place.by_name(w[jnp.argmax(losses)], problem.domain.names)
 
     def _curbs(self, run: Run, name: str) -> Curbs:
         """What makes second derivatives comparable with a law:  √unit · side² / (deviation of the unknown)."""
@@ -231,15 +229,13 @@ class SpareDraw(AbstractController):
         scales = np.sqrt(unit) / np.where(deviations > 0, deviations, 1.0)
         return tuple(tuple((scale * self.task.problem.domain.lengths**2).tolist()) for scale in scales)
 
-    def _width(self, run: Run, clock: Clock) -> float:
-        """By how much averages resist bending now: less and less, and not at all in the last part of a run."""
+    def _width(self, run: Run) -> float:
+        """By how much averages resist bending now: less and less, and then not at all. How long a run may take has no
+        part in it, so that one that is cut and goes on is the same."""
         if not run.stage.curbs:
             return 0.0
-        row = run.stage.began - 1
-        step, seconds = int(run.history.step[row]), float(run.history.seconds[row])
-        begin = clock.spent(step, seconds)
-        late = (clock.spent(run.step, run.seconds) - begin) / (RESIST * (1 - begin))
-        share = max((run.step - step) / (LONG * step), late)
+        step = int(run.history.step[run.stage.began - 1])
+        share = (run.step - step) / (LONG * step)
         return STIFF * (SUPPLE / STIFF) ** share if share < 1 else 0.0
 
     def _may_settle(self, run: Run) -> bool:

@@ -1,0 +1,344 @@
+"""Shapes of space: where they are, what bounds them, and how they combine. A level is negative inside, positive outside
+and, but for implicit shapes, about the distance to the boundary."""
+
+import abc
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from .._base import Scalar
+from .sobol import sobol
+from .surfaces import (
+    AbstractSurface,
+    At,
+    BoxFaces,
+    Chart,
+    EllipseArc,
+    Length,
+    Sphere,
+    Spot,
+    changes_side,
+    number,
+    plain,
+    sphere_area,
+)
+
+Ranges = Mapping[str, tuple[float, float]]  # of parameters
+Bounds = tuple[tuple[float, ...], tuple[float, ...]]  # lower and upper ends, by coordinate
+ASIDE = 1e-5  # of a shape's size: how far to both sides of a surface one looks for what is inside
+COUNT = 2**17  # points by which a volume without a formula is counted
+Earlier = tuple["AbstractShape", ...]
+Alive = Bool[Array, ""]
+LOOKS = 2**10  # points of a surface that say how much of it bounds the whole
+
+
+class AbstractShape(eqx.Module):
+    """A bounded part of space; `names` are its coordinates. Lengths may be names of parameters."""
+
+    names: eqx.AbstractVar[tuple[str, ...]]
+
+    @abc.abstractmethod
+    def level(self, x: Spot, at: At) -> Scalar:
+        """Negative inside, positive outside."""
+
+    def level_beside(self, x: Spot, at: At, number: int, side: float) -> Scalar:
+        """The level next to the surface of that number, of which it is known to which side of it the point is."""
+        return jnp.asarray(side, x.dtype)
+
+    @abc.abstractmethod
+    def bump(self, x: Spot, at: At) -> Scalar:
+        """A smooth function that is positive inside and vanishes on the boundary like the distance to it."""
+
+    @abc.abstractmethod
+    def leaves(self) -> tuple["Leaf", ...]:
+        """The surfaces of which the boundary consists, or parts of them."""
+
+    @abc.abstractmethod
+    def bounds(self, ranges: Ranges) -> Bounds:
+        """The ends of the smallest box that holds the shape at all parameters."""
+
+    @abc.abstractmethod
+    def volume(self, at: At) -> float | None:
+        """The volume, where there is a formula."""
+
+    @property
+    @abc.abstractmethod
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters that it depends on."""
+
+    @abc.abstractmethod
+    def fixing(self, values: Mapping[str, float]) -> "AbstractShape":
+        """The same shape at given values of parameters."""
+
+
+class Leaf(NamedTuple):
+    """A surface of a shape, the shape by itself, and the name that it was given. `flipped` where the shape is what is
+    taken away."""
+
+    surface: AbstractSurface
+    shape: AbstractShape
+    name: str | None
+    flipped: bool = False
+
+
+def fixed(length: Length, values: Mapping[str, float]) -> Length:
+    return float(values[length]) if isinstance(length, str) and length in values else length
+
+
+def named(lengths: tuple[Length, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(length for length in lengths if isinstance(length, str)))
+
+
+def ends(length: Length, ranges: Ranges) -> tuple[float, float]:
+    """The smallest and the largest value of a length."""
+    if not isinstance(length, str):
+        return length, length
+    return ranges[length]
+
+
+class BallShape(AbstractShape):
+    """|x − centre| < radius."""
+
+    names: tuple[str, ...] = eqx.field(static=True)
+    centre: tuple[Length, ...] = eqx.field(static=True)
+    radius: Length = eqx.field(static=True)
+    name: str | None = eqx.field(static=True, default=None)
+
+    def _away(self, x: Spot, at: At) -> Spot:
+        return x - jnp.stack([number(c, at) for c in self.centre])
+
+    def level(self, x, at):
+        return jnp.sqrt(jnp.sum(self._away(x, at) ** 2)) - number(self.radius, at)
+
+    def bump(self, x, at):
+        radius = number(self.radius, at)
+        return (radius**2 - jnp.sum(self._away(x, at) ** 2)) / (2 * radius)
+
+    def leaves(self):
+        return (Leaf(Sphere(self.centre, self.radius), self, self.name),)
+
+    def bounds(self, ranges):
+        most = ends(self.radius, ranges)[1]
+        centres = [ends(c, ranges) for c in self.centre]
+        return tuple(low - most for low, _ in centres), tuple(high + most for _, high in centres)
+
+    def volume(self, at):
+        d = len(self.names)
+        return sphere_area(d) / d * plain(self.radius, at) ** d
+
+    @property
+    def parameters(self):
+        return named((*self.centre, self.radius))
+
+    def fixing(self, values):
+        centre = tuple(fixed(c, values) for c in self.centre)
+        return BallShape(self.names, centre, fixed(self.radius, values), self.name)
+
+
+class EllipseShape(AbstractShape):
+    """((x − x₀)/a)² + ((y − y₀)/b)² < 1."""
+
+    names: tuple[str, ...] = eqx.field(static=True)
+    centre: tuple[Length, ...] = eqx.field(static=True)
+    radii: tuple[Length, ...] = eqx.field(static=True)
+    name: str | None = eqx.field(static=True, default=None)
+
+    def _scaled(self, x: Spot, at: At) -> tuple[Spot, Float[Array, " d"]]:
+        radii = jnp.stack([number(r, at) for r in self.radii])
+        return (x - jnp.stack([number(c, at) for c in self.centre])) / radii, radii
+
+    def level(self, x, at):
+        unit, radii = self._scaled(x, at)
+        # To first order the distance: the function over the size of its gradient.
+        value = jnp.sum(unit**2) - 1
+        slope = 2 * jnp.sqrt(jnp.sum((unit / radii) ** 2))
+        return value / jnp.maximum(slope, 1 / jnp.max(radii))
+
+    def bump(self, x, at):
+        unit, radii = self._scaled(x, at)
+        return (1 - jnp.sum(unit**2)) * jnp.min(radii) / 2
+
+    def leaves(self):
+        return (Leaf(EllipseArc(self.centre, self.radii), self, self.name),)
+
+    def bounds(self, ranges):
+        most = [ends(r, ranges)[1] for r in self.radii]
+        centres = [ends(c, ranges) for c in self.centre]
+        lower = tuple(low - r for (low, _), r in zip(centres, most, strict=True))
+        return lower, tuple(high + r for (_, high), r in zip(centres, most, strict=True))
+
+    def volume(self, at):
+        return math.pi * math.prod(plain(r, at) for r in self.radii)
+
+    @property
+    def parameters(self):
+        return named((*self.centre, *self.radii))
+
+    def fixing(self, values):
+        centre, radii = (tuple(fixed(c, values) for c in part) for part in (self.centre, self.radii))
+        return EllipseShape(self.names, centre, radii, self.name)
+
+
+class BoxShape(AbstractShape):
+    """A product of intervals, as a part of other shapes."""
+
+    names: tuple[str, ...] = eqx.field(static=True)
+    lower: tuple[float, ...] = eqx.field(static=True)
+    upper: tuple[float, ...] = eqx.field(static=True)
+    name: str | None = eqx.field(static=True, default=None)
+
+    def level(self, x, at):
+        beyond = jnp.maximum(jnp.asarray(self.lower, x.dtype) - x, x - jnp.asarray(self.upper, x.dtype))
+        squares, most = jnp.sum(jnp.maximum(beyond, 0.0) ** 2), jnp.max(beyond)
+        return jnp.where(most > 0, jnp.sqrt(jnp.where(most > 0, squares, 1.0)), most)
+
+    def bump(self, x, at):
+        lower, upper = jnp.asarray(self.lower, x.dtype), jnp.asarray(self.upper, x.dtype)
+        return joined((x - lower) * (upper - x) / (upper - lower))
+
+    def leaves(self):
+        return (Leaf(BoxFaces(self.lower, self.upper), self, self.name),)
+
+    def bounds(self, ranges):
+        return self.lower, self.upper
+
+    def volume(self, at):
+        return math.prod(high - low for low, high in zip(self.lower, self.upper, strict=True))
+
+    @property
+    def parameters(self):
+        return ()
+
+    def fixing(self, values):
+        return self
+
+
+def joined(parts: Float[Array, " m"]) -> Scalar:
+    """A function that vanishes where one of several does, and is smooth inside."""
+    found = parts[0]
+    for part in parts[1:]:
+        found = both(found, part)
+    return found
+
+
+def both(a: Scalar, b: Scalar) -> Scalar:
+    """Positive where both are, and zero where one is:  a + b − √(a² + b²)."""
+    squares = a**2 + b**2
+    # The root has no derivative where both vanish: at a corner take the plane's.
+    return a + b - jnp.sqrt(jnp.where(squares > 0, squares, 1.0)) * (squares > 0)
+
+
+class Combined(AbstractShape):
+    """Two shapes as one: what is in both, with signs that turn a shape inside out:
+
+    union = ¬(¬a ∧ ¬b),   intersection = a ∧ b,   difference = a ∧ ¬b.
+    """
+
+    first: AbstractShape
+    second: AbstractShape
+    signs: tuple[int, int, int] = eqx.field(static=True)  # of the first, the second, and the whole
+    names: tuple[str, ...] = eqx.field(static=True)
+
+    def level(self, x, at):
+        one, two, whole = self.signs
+        return whole * jnp.maximum(one * self.first.level(x, at), two * self.second.level(x, at))
+
+    def level_beside(self, x, at, number, side):
+        one, two, whole = self.signs
+        count = len(self.first.leaves())
+        own = number < count
+        first = self.first.level_beside(x, at, number, side) if own else self.first.level(x, at)
+        second = self.second.level(x, at) if own else self.second.level_beside(x, at, number - count, side)
+        return whole * jnp.maximum(one * first, two * second)
+
+    def bump(self, x, at):
+        one, two, whole = self.signs
+        return whole * both(one * self.first.bump(x, at), two * self.second.bump(x, at))
+
+    def leaves(self):
+        one, two, whole = self.signs
+        turned = lambda leaf, sign: leaf._replace(flipped=leaf.flipped != (sign * whole < 0))
+        return (
+            *(turned(leaf, one) for leaf in self.first.leaves()),
+            *(turned(leaf, two) for leaf in self.second.leaves()),
+        )
+
+    def bounds(self, ranges):
+        (low, high), (other_low, other_high) = self.first.bounds(ranges), self.second.bounds(ranges)
+        match self.signs:
+            case (-1, -1, -1):
+                return tuple(map(min, low, other_low)), tuple(map(max, high, other_high))
+            case (1, 1, 1):
+                return tuple(map(max, low, other_low)), tuple(map(min, high, other_high))
+        return low, high
+
+    def volume(self, at):
+        """By formula where the surfaces of the two do not cross."""
+        a, b = self.first.volume(at), self.second.volume(at)
+        if a is None or b is None:
+            return None
+        shares, count = alive_shares(self, at), len(self.first.leaves())
+        match (self.signs, set(shares[:count]), set(shares[count:])):
+            case ((1, -1, 1), one, two) if one == two == {1.0}:
+                return a - b
+            case ((-1, -1, -1), one, two) if one == two == {1.0}:
+                return a + b
+            case (_, one, two) if (one, two) == ({1.0}, {0.0}):
+                return a
+        return None
+
+    @property
+    def parameters(self):
+        return tuple(dict.fromkeys(self.first.parameters + self.second.parameters))
+
+    def fixing(self, values):
+        first, second = self.first.fixing(values), self.second.fixing(values)
+        return Combined(names=self.names, first=first, second=second, signs=self.signs)
+
+
+def size_of(shape: AbstractShape, at: At) -> float:
+    """The longest side of the box round a shape."""
+    lower, upper = shape.bounds({name: (float(value), float(value)) for name, value in at.items()})
+    return max(high - low for low, high in zip(lower, upper, strict=True))
+
+
+def alive(whole: AbstractShape, number: int, leaf: Leaf, earlier: Earlier, v: Chart, at: At, aside: float) -> Alive:
+    """Whether a point of the surface of that number bounds the whole shape: inside to one side, outside to the other.
+    Where surfaces coincide it counts once, as a point of the first."""
+    x, n = leaf.surface.embed(v, at), outward(leaf, v, at)
+    within, beyond = x - aside * n, x + aside * n
+    side = 1.0 if leaf.flipped else -1.0  # on which side of its own shape a point within is, whatever rounding says
+    bounds = (whole.level_beside(within, at, number, side) < 0) & (whole.level_beside(beyond, at, number, -side) > 0)
+    for other in earlier:
+        bounds &= ~changes_side(other.level(within, at), other.level(beyond, at))
+    return bounds
+
+
+def outward(leaf: Leaf, v: Chart, at: At) -> Spot:
+    """The normal that points out of the whole shape."""
+    return leaf.surface.normal(v, at) * (-1.0 if leaf.flipped else 1.0)
+
+
+def earlier_shapes(leaves: tuple[Leaf, ...], number: int) -> Earlier:
+    """The shapes whose surfaces come before one."""
+    return tuple(leaf.shape for leaf in leaves[:number] if leaf.shape is not leaves[number].shape)
+
+
+def alive_shares(whole: AbstractShape, at: At) -> tuple[float, ...]:
+    """How much of each surface bounds the whole shape."""
+    with jax.ensure_compile_time_eval():
+        aside, leaves = ASIDE * size_of(whole, at), whole.leaves()
+        shares = []
+        for i, leaf in enumerate(leaves):
+            v = jnp.asarray(sobol(leaf.surface.columns, int(math.log2(LOOKS))) + 0.5 / LOOKS)
+            earlier = earlier_shapes(leaves, i)
+            bounds = lambda v, i=i, leaf=leaf, earlier=earlier: alive(whole, i, leaf, earlier, v, at, aside)
+            found = jax.vmap(bounds)(v)
+            shares.append(float(np.mean(found)))
+        return tuple(shares)

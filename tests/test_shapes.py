@@ -1,0 +1,191 @@
+"""Shapes: what is inside, what bounds it, draws that are uniform, measures and normals that are right."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import numpy as np
+import pytest
+
+import sclax as scl
+from sclax._places import embed_all
+
+
+def square(half=1.0):
+    return scl.Box(x=(-half, half), y=(-half, half))
+
+
+def holed():
+    return square() - scl.Disk(x=0.2, y=0.0, radius=0.3, name="hole")
+
+
+def ell():
+    return scl.Polygon({"x": [0, 2, 2, 1, 1, 0], "y": [0, 0, 1, 1, 2, 2]})
+
+
+def ring():
+    import shapely
+
+    return scl.Polygon(shapely.Polygon([(0, 0), (3, 0), (3, 2), (0, 2)], [[(1, 0.5), (2, 0.5), (2, 1.5)]]))
+
+
+def part():
+    import trimesh
+
+    return scl.Mesh(trimesh.creation.icosphere(subdivisions=3, radius=1.0))
+
+
+SHAPES = {
+    "disk": lambda: scl.Disk(x=0.5, y=-0.5, radius=2.0),
+    "ball": lambda: scl.Ball(x=0.0, y=1.0, z=0.0, radius=0.5),
+    "ellipse": lambda: scl.Ellipse(x=0, y=0, radii=(2, 1)),
+    "holed": holed,
+    "ell": ell,
+    "ring": ring,
+    "implicit": lambda: scl.Implicit(lambda x, y: x**4 + y**4 - 1, x=(-1.1, 1.1), y=(-1.1, 1.1)),
+    "union": lambda: scl.Disk(x=0, y=0, radius=1) | scl.Disk(x=1, y=0, radius=1),
+    "lens": lambda: scl.Disk(x=0, y=0, radius=1) & scl.Disk(x=1, y=0, radius=1),
+    "shell": lambda: scl.Ball(x=0, y=0, z=0, radius=1) - scl.Ball(x=0, y=0, z=0, radius=0.5),
+    "mesh": part,
+}
+QUARTIC = math.gamma(1.25) ** 2 / math.gamma(1.5) * 4  # the area inside x⁴ + y⁴ = 1
+LENS = 2 * math.pi / 3 - math.sqrt(3) / 2
+MEASURES = {  # volume, size of the boundary, and how exact they must be
+    "disk": (4 * math.pi, 4 * math.pi, 1e-12),
+    "ball": (math.pi / 6, math.pi, 1e-12),
+    "ellipse": (2 * math.pi, 9.688448220547676, 1e-12),
+    "holed": (4 - 0.09 * math.pi, 8 + 0.6 * math.pi, 1e-12),
+    "ell": (3.0, 8.0, 1e-12),
+    "ring": (5.5, 10 + 2 + math.sqrt(2), 1e-12),
+    "implicit": (QUARTIC, 7.017697, 1e-4),
+    "union": (2 * math.pi - LENS, 8 * math.pi / 3, 2e-3),
+    "lens": (LENS, 4 * math.pi / 3, 2e-3),
+    "shell": (4 / 3 * math.pi * 0.875, 5 * math.pi, 1e-12),
+    "mesh": (4 / 3 * math.pi, 4 * math.pi, 2e-2),  # of a ball with 1280 faces
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_measures_are_those_of_formulas(name):
+    domain, (volume, surface, exact) = SHAPES[name](), MEASURES[name]
+    assert domain.measure == pytest.approx(volume, rel=exact)
+    assert domain.boundary.measure == pytest.approx(surface, rel=exact)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("draw", ["uniform", "sobol"])
+def test_draws_of_the_interior_are_inside_even_and_as_many_as_asked(name, draw):
+    """Chi-square on cells of the box, whose volumes in the shape are counted on a fine grid."""
+    domain, n = SHAPES[name](), 100_000
+    points = np.asarray(jax.jit(lambda key: getattr(domain, draw)(n, key))(jr.key(1)))
+    assert points.shape == (n, domain.dimension)
+    assert np.all(jax.vmap(domain.contains)(jnp.asarray(points)))
+    cells = 6 if domain.dimension == 2 else 4
+    fine = np.asarray(domain.bounding.sobol(2**18))
+    fine = fine[np.asarray(jax.vmap(domain.contains)(jnp.asarray(fine)))]
+    edges = [np.linspace(low, high, cells + 1) for low, high in zip(domain.lower, domain.upper, strict=True)]
+    found, expected = (np.histogramdd(p, edges)[0].ravel() for p in (points, fine))
+    expected *= n / len(fine)
+    kept = expected > 20
+    # The expectation is counted too, by 2¹⁸ points, nearly as many as are drawn: its own noise is small, by Sobol.
+    chi = np.sum((found - expected)[kept] ** 2 / expected[kept]) / kept.sum()
+    assert chi < (2.0 if draw == "uniform" else 0.7)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_draws_of_the_boundary_lie_on_it_evenly_with_outward_normals(name):
+    domain = SHAPES[name]()
+    boundary, n = domain.boundary, 20_000
+    w = jax.jit(lambda key: boundary.uniform(n, key))(jr.key(2))
+    points, normals = embed_all(boundary, w), jax.vmap(boundary.normal)(w)
+    np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0, rtol=1e-5)
+    step = 0.02 if name == "mesh" else 2e-3  # the level of a mesh is interpolated
+    inside = jax.vmap(domain.contains)
+    good = np.asarray(inside(points - step * normals)) & ~np.asarray(inside(points + step * normals))
+    assert np.mean(good) > 0.985  # all but those next to a corner
+    # The divergence theorem with the field x: its flux through the boundary is d times the volume.
+    flux = np.mean(np.sum(np.asarray(points) * np.asarray(normals), axis=1)) * boundary.measure
+    spread = float(np.std(np.sum(np.asarray(points) * np.asarray(normals), axis=1))) / math.sqrt(n) * boundary.measure
+    assert flux == pytest.approx(domain.dimension * domain.measure, abs=4 * spread + 3e-3 * domain.measure)
+
+
+@pytest.mark.parametrize("name", ["disk", "ball", "ellipse", "holed", "ell", "ring", "union", "shell"])
+def test_normals_are_gradients_of_the_level(name):
+    domain = SHAPES[name]()
+    w = domain.boundary.sobol(500)
+    points, normals = embed_all(domain.boundary, w), jax.vmap(domain.boundary.normal)(w)
+    off = 1e-3  # a little inside, where the nearest surface is the one that the point is on
+    slopes = jax.vmap(jax.grad(lambda x: domain.shape.level(x, {})))(points - off * normals)
+    close = np.linalg.norm(np.asarray(slopes - normals), axis=1) < 1e-2
+    assert np.mean(close) > 0.98
+
+
+@pytest.mark.parametrize("name", ["disk", "ellipse", "holed", "ell", "ring", "union", "lens", "shell"])
+def test_the_smooth_distance_vanishes_on_the_boundary_like_the_distance_and_is_positive_inside(name):
+    domain = SHAPES[name]()
+    points = domain.uniform(500, jr.key(0))
+    assert np.all(np.asarray(jax.vmap(domain.distance)(points)) > 0)
+    w = domain.boundary.sobol(500)
+    edge, normals = embed_all(domain.boundary, w), jax.vmap(domain.boundary.normal)(w)
+    assert np.max(np.abs(jax.vmap(domain.distance)(edge))) < 1e-5
+    slope = (jax.vmap(domain.distance)(edge - 1e-3 * normals)) / 1e-3
+    assert np.quantile(slope, 0.05) > 0.2
+    assert np.quantile(slope, 0.95) < 1.2
+
+
+def test_a_sphere_of_any_dimension_is_drawn_evenly():
+    """On the unit sphere of d dimensions E x_i² = 1/d and E x_i⁴ = 3/(d (d + 2))."""
+    for d in (2, 3, 4, 6):
+        ball = scl.Ball(**{f"x{i}": 0.0 for i in range(d)}, radius=1.0)
+        points = np.asarray(embed_all(ball.boundary, ball.boundary.uniform(40_000, jr.key(d))))
+        np.testing.assert_allclose(np.mean(points**2, axis=0), 1 / d, rtol=0.03)
+        np.testing.assert_allclose(np.mean(points**4, axis=0), 3 / (d * (d + 2)), rtol=0.06)
+
+
+def test_surfaces_that_coincide_count_once_and_inner_ones_not_at_all():
+    adjacent = scl.Box(x=(0, 1), y=(0, 1)) | scl.Box(x=(1, 2), y=(0, 1))
+    overlapping = scl.Box(x=(0, 1), y=(0, 1)) | scl.Box(x=(0.5, 2), y=(0, 1))
+    corner = scl.Box(x=(0, 1), y=(0, 1)) - scl.Box(x=(0.5, 1), y=(0.5, 1))
+    assert adjacent.boundary.measure == pytest.approx(6.0, rel=2e-3)
+    assert overlapping.boundary.measure == pytest.approx(6.0, rel=2e-3)
+    assert corner.boundary.measure == pytest.approx(4.0, rel=2e-3)
+
+
+def test_parts_of_boundaries():
+    domain = holed() * scl.Interval(t=(0.0, 2.0))
+    hole = domain.boundary["hole"]
+    assert hole.measure == pytest.approx(2 * 0.6 * math.pi)
+    points = np.asarray(embed_all(hole, hole.sobol(200)))
+    np.testing.assert_allclose(np.hypot(points[:, 0] - 0.2, points[:, 1]), 0.3, rtol=1e-6)
+    assert points[:, 2].min() < 0.1
+    assert points[:, 2].max() > 1.9
+    normals = np.asarray(jax.vmap(hole.normal)(hole.sobol(200)))
+    np.testing.assert_allclose(normals[:, :2], -(points[:, :2] - [0.2, 0.0]) / 0.3, atol=1e-6)  # into the hole
+    assert np.all(normals[:, 2] == 0)
+    right = domain.boundary.where(lambda x: x > 0.2)
+    points = np.asarray(embed_all(right, right.uniform(500, jr.key(0))))
+    assert points.shape == (500, 3)
+    assert points[:, 0].min() > 0.2
+    assert right.measure == pytest.approx(2 * (2 + 2 * 0.8 + 0.3 * math.pi), rel=1e-2)
+    side, middle = domain.face(x=-1), domain.face(x=0.2)
+    assert side.measure == pytest.approx(4.0)
+    assert middle.measure == pytest.approx(2 * 1.4, rel=1e-2)  # an inner line, through the hole
+    assert np.asarray(jax.vmap(side.normal)(side.sobol(3))).tolist() == [[-1.0, 0.0, 0.0]] * 3
+    upper = square().face(x=1).where(lambda y: y > 0.5)
+    assert upper.measure == pytest.approx(0.5, rel=1e-2)
+
+
+def test_a_family_ranges_over_shapes():
+    """A hole whose radius is a parameter: points keep out of it at each radius, and the boundary follows."""
+    domain = (square() - scl.Disk(x=0.0, y="c", radius="r", name="hole")).join({"r": (0.1, 0.5), "c": (-0.2, 0.2)})
+    assert domain.names == ("x", "y", "r", "c")
+    away = lambda p: np.hypot(p[:, 0], p[:, 1] - p[:, 3]) / p[:, 2]
+    assert away(np.asarray(domain.sobol(1000))).min() >= 1
+    hole = domain.boundary["hole"]
+    points = np.asarray(embed_all(hole, hole.sobol(500)))
+    np.testing.assert_allclose(away(points), 1.0, rtol=1e-5)
+    assert points[:, 2].min() < 0.12
+    assert points[:, 2].max() > 0.48
+    fixed = (square() - scl.Disk(x=0.0, y=0.0, radius="r")).fixing({"r": 0.5})
+    assert fixed.measure == pytest.approx(4 - math.pi / 4)
