@@ -17,8 +17,8 @@ TABLE = (
         "_base": """caches checks digests extras files functions modules precision signatures typing words zips""",
     },
     {
-        "_places": """boundary box face faces forms meshes parts place points polygons reading rejection shapes slices
-            sobol surfaces""",
+        "_places": """boundary box face faces forms held meshes parts place points polygons reading rejection shapes
+            slices sobol surfaces""",
     },
     {
         "samplers": "_base _baselines _chains _drawn _points",
@@ -28,7 +28,8 @@ TABLE = (
             _support _wave""",
     },
     {
-        "_laws": "conditions fields law losses observations smoothed",
+        "_laws": """conditions derived equations fields integrals laplacian law losses nearby observations smoothed
+            structure tables words""",
         "data": """_cache _files _formats _generators _hdf5 _matlab _pickles _plot _random_fields _readers _seals
             _stored _tensors""",
     },
@@ -38,7 +39,10 @@ TABLE = (
             warm_start""",
         "_spectral": "family fronts jets march members method newton system tiles",
     },
-    {"_result": "abstract evaluate history operator_solution outcome plot promise record report solution storage"},
+    {
+        "_result": """abstract evaluate history operator_solution outcome plot promise quantities record report
+            solution storage""",
+    },
     {
         "_run": """best checkpoint controller door failure polynomials programs progress rules run source spare_draw
             stage train""",
@@ -137,7 +141,7 @@ def test_every_public_name_is_documented(name):
 
 
 FIXED = """
-Box Problem Initial Dirichlet Neumann Robin Periodic Operator Invariance Inequality Observations field_residual
+Box Problem Initial Dirichlet Neumann Robin Periodic Operator Invariance Inequality Integral Observations field_residual
 average worst_case each MeanSquare RelativeL2 MetropolisHastings PersistentChains ImportanceWeights Langevin R3 RAD
 Drawn Uniform Sobol Grid PrimalDual Penalty DualAscent NuPI AugmentedLagrangian solve Solution load RESULTS nn zoo
 """
@@ -151,11 +155,11 @@ def test_the_names_of_the_design_exist(name):
 # Where classes of ours are told apart all the same: words that users write are read, and what they give is checked.
 READ = {
     # The other operand of `a - b` or `a * b` may be anything.
-    "Box": {"_places/box.py", "_problem/pointwise.py", "nn/_chebyshev.py", "nn/_mlp.py"},
+    "Box": {"_places/box.py", "_places/reading.py", "_problem/pointwise.py", "nn/_chebyshev.py", "nn/_mlp.py"},
     "Sum": {"_problem/measures.py", "_problem/problem.py"},
     "Constraint": {"_problem/problem.py"},
     "PaperSettings": {"zoo/_rows.py"},
-    "FunctionResidual": {"_laws/conditions.py"},
+    "FunctionResidual": {"_laws/equations.py"},
     "Promise": {"_result/promise.py"},
     "Spectral": {"_run/door.py"},
     "Traced": {"_base/functions.py"},
@@ -164,9 +168,19 @@ READ = {
     "Name": {"data/_pickles.py"},
     "Pending": {"data/_pickles.py", "data/_tensors.py"},
     "_Storage": {"data/_tensors.py"},
-    # A name in a signature stands for one of three kinds of quantity, and for nothing else.
+    "Coordinate": {"_laws/integrals.py"},
+    # A name in a signature stands for one of six kinds of quantity, and for nothing else.
     "Parameter": {"_laws/fields.py"},
-    "Derivative": {"_laws/conditions.py", "_laws/fields.py", "_problem/grids.py", "_spectral/system.py"},
+    "Derivative": {
+        "_laws/fields.py",
+        "_laws/structure.py",
+        "_laws/words.py",
+        "_problem/grids.py",
+        "_spectral/system.py",
+    },
+    "Gradient": {"_laws/fields.py"},
+    "Laplacian": {"_laws/fields.py"},
+    "Normal": {"_laws/fields.py"},
 }
 
 

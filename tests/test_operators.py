@@ -227,6 +227,13 @@ def test_an_equation_on_the_output_is_spectral_in_periodic_directions(x64):
     assert np.abs(wrong).max() > 1e-2
 
 
+def test_words_over_space_mean_the_same_on_grids(x64):
+    exact = lambda x, t: jnp.exp(t) * jnp.sin(2 * np.pi * x)
+    spelt = on_grid(lambda u_t, u_x, u_xx: u_t + u_x**2 + u_xx, exact, 8, 9)
+    words = on_grid(lambda u_t, grad_u, lap_u: u_t + grad_u[0] ** 2 + lap_u, exact, 8, 9)
+    np.testing.assert_allclose(words, spelt, rtol=1e-12)
+
+
 def test_differences_converge_at_order_four(x64):
     wave = lambda x, t: jnp.sin(3 * t) + 0 * x
     errors = [np.abs(on_grid(lambda u_tt, u: u_tt + 9 * u, wave, 4, n)).max() * np.sqrt(4 * n) for n in (21, 41)]

@@ -31,7 +31,7 @@ def test_bending_is_the_second_derivatives_along_coordinates_and_not_parameters(
     model = lambda z: jnp.stack([z[0] ** 2 * z[1], z[1] ** 3 * z[2]])
     term = next(t for t in problem.terms if t.worst)
     curbs = jnp.asarray([[1.0, 10.0, 5.0], [100.0, 1000.0, 5.0]])
-    law = smoothed(term.law, curbs, (0, 1))
+    law = smoothed(term.law, curbs, (0, 1), problem.vocabulary)
     w = jnp.asarray([[1.5, 0.5, 1.2]])
     plain = term.law.rows(model, problem.parameters, w)
     np.testing.assert_allclose(

@@ -10,6 +10,7 @@ from ._laws import Data as Data
 from ._laws import Dirichlet as Dirichlet
 from ._laws import Inequality as Inequality
 from ._laws import Initial as Initial
+from ._laws import Integral as Integral
 from ._laws import Invariance as Invariance
 from ._laws import Law as Law
 from ._laws import MeanSquare as MeanSquare

@@ -1,12 +1,12 @@
-"""Names to numbers: what `u_xx`, `beta` or `t` in a residual's signature mean, and how they are computed.
+"""Names to numbers: how what `u_xx`, `lap_u`, `beta` or `t` in a residual's signature stand for is computed.
 
 Derivatives are nested forward-mode passes that share their work: shorter branches ride along as auxiliary output of the
-longest chain, so that a reaction-diffusion residual costs what a hand-written Taylor pass costs.
+longest chain, so that a reaction-diffusion residual costs what a hand-written Taylor pass costs. Gradients and
+Laplacians over many coordinates take one pass with all directions at once.
 """
 
-import functools
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -14,116 +14,36 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .._base import Model, Point, Scalar, Traced, checks, signature
-
-Index = tuple[int, ...]  # the coordinates of a derivative, ascending: u_xyx is (0, 0, 1)
-
-
-class Coordinate(NamedTuple):
-    number: int
+from .._places import AbstractPlace
+from .laplacian import forward_laplacian
+from .tables import Table, is_table
+from .words import Coordinate, Derivative, Gradient, Index, Laplacian, Normal, Parameter, Quantity, Vocabulary
 
 
-class Parameter(NamedTuple):
-    name: str
-
-
-class Derivative(NamedTuple):
-    """The derivative of unknown number `unknown` along the coordinates `along`; () is the unknown itself."""
-
-    unknown: int
-    along: Index
-
-
-Quantity = Coordinate | Parameter | Derivative
-Asked = tuple[Quantity, ...] | None  # the quantities that something names; None where nobody can see
-
-
-class Vocabulary(eqx.Module):
-    """The names that a problem knows: coordinates (families included), unknowns and fixed parameters."""
-
-    coordinates: tuple[str, ...] = eqx.field(static=True)
-    unknowns: tuple[str, ...] = eqx.field(static=True)
-    parameters: tuple[str, ...] = eqx.field(static=True)
-
-    def __check_init__(self):
-        names = self.coordinates + self.unknowns + self.parameters
-        for name in names:
-            if not name.isidentifier():
-                raise ValueError(f"Problem: `{name}` is not a valid name; use letters and digits.")
-            if names.count(name) > 1:
-                raise ValueError(
-                    f"Problem: `{name}` stands for two things: coordinates are {checks.listed(self.coordinates)}, "
-                    f"unknowns {checks.listed(self.unknowns)}, parameters {checks.listed(self.parameters)}. "
-                    "Rename one."
-                )
-        for name in self.coordinates + self.parameters:
-            if any(name.startswith(u + "_") and self._suffixes(name[len(u) + 1 :]) for u in self.unknowns):
-                raise ValueError(f"Problem: `{name}` reads as a derivative of an unknown. Rename the parameter.")
-
-    def _suffixes(self, suffix: str) -> list[Index]:
-        """All ways to read `suffix` as coordinate names, longest names first."""
-        if not suffix:
-            return [()]
-        found = []
-        for i in sorted(range(len(self.coordinates)), key=lambda i: -len(self.coordinates[i])):
-            name = self.coordinates[i]
-            if suffix.startswith(name):
-                found += [(i, *rest) for rest in self._suffixes(suffix[len(name) :])]
-        return found
-
-    def spelt(self, quantity: Quantity) -> str:
-        """The name that `resolve` reads as the quantity."""
-        match quantity:
-            case Coordinate(number):
-                return self.coordinates[number]
-            case Parameter(name):
-                return name
-            case Derivative(unknown, along):
-                return "_".join([self.unknowns[unknown], *["".join(self.coordinates[i] for i in along)] * bool(along)])
-
-    def resolve(self, name: str, owner: str) -> Quantity:
-        """The quantity that `name` stands for, or an error that lists what is on offer."""
-        if name in self.coordinates:
-            return Coordinate(self.coordinates.index(name))
-        if name in self.parameters:
-            return Parameter(name)
-        if name in self.unknowns:
-            return Derivative(self.unknowns.index(name), ())
-        readings = {}
-        for u, unknown in enumerate(self.unknowns):
-            if name.startswith(unknown + "_"):
-                suffix = name[len(unknown) + 1 :]
-                for index in self._suffixes(suffix) if suffix else []:
-                    readings.setdefault(Derivative(u, tuple(sorted(index))), index)
-        if len(readings) > 1:
-            ways = " or ".join(
-                f"∂{self.unknowns[q.unknown]} along ({', '.join(self.coordinates[i] for i in index)})"
-                for q, index in readings.items()
-            )
-            raise ValueError(f"{owner}: `{name}` is ambiguous: {ways}. Rename a coordinate or an unknown.")
-        if readings:
-            return next(iter(readings))
-        first, second = [], []
-        for unknown in self.unknowns:
-            first += [f"{unknown}_{c}" for c in self.coordinates]
-            second += [f"{unknown}_{a}{b}" for a in self.coordinates for b in self.coordinates]
-        plain = [*self.unknowns, *self.coordinates, *self.parameters]
-        raise ValueError(
-            f"{owner}: argument `{name}` is not known. On offer are the unknowns {checks.listed(self.unknowns)}, "
-            f"the coordinates {checks.listed(self.coordinates)}, the parameters {checks.listed(self.parameters)}, "
-            f"and derivatives such as {checks.listed(first)} of any order."
-            + checks.nearest(name, plain + first + second)
-        )
-
-
-def outputs(model: Model, z: Point, unknowns: int) -> Float[Array, " m"]:
+def outputs(model: Model, z: Point, vocabulary: Vocabulary) -> Float[Array, " m"]:
     """The network's values at one point, one for each unknown."""
-    values = jnp.atleast_1d(model(z))
-    if values.shape != (unknowns,):
-        raise ValueError(
-            f"solve: `model` must map a point of shape {z.shape} to shape ({unknowns},), one value for each unknown, "
-            f"got shape {values.shape}."
-        )
-    return values
+    unknowns = len(vocabulary.unknowns)
+
+    def at(z: Point) -> Float[Array, " m"]:
+        values = jnp.atleast_1d(model(z))
+        if values.shape != (unknowns,):
+            raise ValueError(
+                f"solve: `model` must map a point of shape {z.shape} to shape ({unknowns},), one value for each "
+                f"unknown, got shape {values.shape}."
+            )
+        return values
+
+    if not any(vocabulary.pins):
+        return at(z)
+    # What an unknown must not depend on is the same wherever it is asked for, so that any model will do.
+    found = {pins: at(_pinned(z, pins)) for pins in dict.fromkeys(vocabulary.pins)}
+    return jnp.stack([found[pins][k] for k, pins in enumerate(vocabulary.pins)])
+
+
+def _pinned(z: Point, pins: tuple[tuple[int, float], ...]) -> Point:
+    for coordinate, value in pins:
+        z = z.at[coordinate].set(value)
+    return z
 
 
 def derivatives(
@@ -184,44 +104,117 @@ def _differentiated(function, index: Index, coordinate: int):
     return differentiated
 
 
+def _spatial(
+    function: Callable[[Point], Float[Array, " m"]], z: Point, first: set[int], space: Index
+) -> tuple[dict[Index, Array], Array]:
+    """The value, first derivatives, and the Laplacian over `space` (nothing of second order where it is empty), all
+    directions in one pass."""
+    along = sorted(first | set(space))
+    directions = jnp.zeros((len(along), len(z)), z.dtype).at[jnp.arange(len(along)), jnp.asarray(along)].set(1)
+    if space:
+        value, slopes, total = forward_laplacian(function, z, directions, tuple(float(i in space) for i in along))
+    else:
+        value, push = jax.linearize(function, z)
+        slopes, total = jax.vmap(push)(directions), jnp.zeros_like(value)
+    return {(): value, **{(i,): slope for i, slope in zip(along, slopes, strict=True)}}, total
+
+
+def _table(
+    function: Callable[[Point], Float[Array, " m"]], z: Point, quantities: Sequence[Quantity], outputs: int
+) -> dict[Quantity, Array]:
+    """Derivatives of a function of several outputs, gradients and Laplacians among them, whose number `unknown` is that
+    of an output."""
+    wanted = {q.along for q in quantities if isinstance(q, Derivative)}
+    gradients = {(i,) for q in quantities if isinstance(q, Gradient) for i in q.space}
+    space = next((q.space for q in quantities if isinstance(q, Laplacian)), ())
+    higher = any(len(index) > 1 for index in wanted)
+    total = jnp.zeros(outputs)
+    if space or (gradients and (higher or outputs > 1)):
+        first = {index[0] for index in wanted | gradients if len(index) == 1}
+        found, total = _spatial(function, z, first, space)
+        rest = {index for index in wanted if len(index) > 1}
+        found |= derivatives(function, z, rest) if rest else {}
+    else:
+        found = derivatives(function, z, wanted | gradients)
+    values: dict[Quantity, Array] = {}
+    for q in quantities:
+        match q:
+            case Derivative(unknown, along):
+                values[q] = found[along][unknown]
+            case Gradient(unknown, directions):
+                values[q] = jnp.stack([found[i,][unknown] for i in directions])
+            case Laplacian(unknown):
+                values[q] = total[unknown]
+    return values
+
+
 def evaluate(
     model: Model,
     vocabulary: Vocabulary,
     parameters: Mapping[str, Scalar],
     z: Point,
     quantities: Iterable[Quantity],
-) -> list[Scalar]:
-    """The value of each quantity at the point `z`; only the derivatives asked for are computed."""
+    normal: Point | None = None,
+) -> list[Any]:
+    """The value of each quantity at the point `z`, at which a boundary has the outward normal `normal`; only the
+    derivatives asked for are computed."""
     quantities = list(quantities)
-    wanted = {q.along for q in quantities if isinstance(q, Derivative)}
-    network = lambda z: outputs(model, z, len(vocabulary.unknowns))
-    table = derivatives(network, z, wanted) if wanted else {}
-    values = []
+    values: dict[Quantity, Any] = {}
     for q in quantities:
         match q:
             case Coordinate(number):
-                values.append(z[number])
+                values[q] = z[number]
             case Parameter(name):
-                values.append(parameters[name])
-            case Derivative(unknown, along):
-                values.append(table[along][unknown])
-    return values
+                values[q] = parameters[name]
+            case Normal(space):
+                assert normal is not None  # `named_on` has seen to it
+                values[q] = normal[jnp.asarray(space)]
+    unknowns = len(vocabulary.unknowns)
+    of_fields = [q for q in quantities if isinstance(q, Derivative | Gradient | Laplacian)]
+    if of_network := [q for q in of_fields if q.unknown < unknowns]:
+        values |= _table(lambda z: outputs(model, z, vocabulary), z, of_network, unknowns)
+    for number in dict.fromkeys(q.unknown for q in of_fields if q.unknown >= unknowns):
+        derived = vocabulary.derived[number - unknowns]
+
+        def at(z: Point, derived=derived) -> Float[Array, " m"]:
+            return components(
+                derived.function(*evaluate(model, vocabulary, parameters, z, derived.quantities)), derived.name
+            )
+
+        alone = {q: q.of(0) for q in of_fields if q.unknown == number}
+        found = _table(at, z, list(alone.values()), 1)
+        values |= {q: found[named] for q, named in alone.items()}
+    return [values[q] for q in quantities]
+
+
+def outward(quantities: Iterable[Quantity], place: AbstractPlace, w: Float[Array, " k"]) -> Point | None:
+    """The normal of a place, where one of the quantities is one."""
+    return place.normal(w) if any(isinstance(q, Normal) for q in quantities) else None
 
 
 class NamedFunction(eqx.Module):
-    """A plain function of plain scalars, whose argument names say what to inject."""
+    """A plain function of plain scalars (vectors, for a gradient or a normal), whose argument names say what to
+    inject."""
 
     function: Traced = eqx.field(static=True)
     quantities: tuple[Quantity, ...] = eqx.field(static=True)
     vocabulary: Vocabulary
 
     @property
-    def order(self) -> int:
-        """The highest order of derivative that the function asks for."""
-        return max((len(q.along) for q in self.quantities if isinstance(q, Derivative)), default=0)
+    def asked(self) -> tuple[Quantity, ...]:
+        return self.vocabulary.expanded(self.quantities)
 
-    def __call__(self, model: Model, parameters: Mapping[str, Scalar], z: Point) -> Any:
-        return self.function(*evaluate(model, self.vocabulary, parameters, z, self.quantities))
+    @property
+    def order(self) -> int:
+        """The highest order of derivative of an unknown that the function comes down to."""
+        return self.vocabulary.order(self.quantities)
+
+    def __call__(self, model: Model, parameters: Mapping[str, Scalar], z: Point, normal: Point | None = None) -> Any:
+        return self.function(*evaluate(model, self.vocabulary, parameters, z, self.quantities, normal))
+
+    def on(self, model: Model, parameters: Mapping[str, Scalar], place: AbstractPlace, w: Float[Array, " k"]) -> Any:
+        """The function at a point of a place, whose normal it may ask for."""
+        return self(model, parameters, place.embed(w), outward(self.quantities, place, w))
 
     def restricted(self, values: Mapping[Quantity, Array]) -> Any:
         """The function at quantities that are known already."""
@@ -238,28 +231,100 @@ class Constant(eqx.Module):
         return ()
 
     @property
+    def asked(self) -> tuple[Quantity, ...]:
+        return ()
+
+    @property
     def order(self) -> int:
         return 0
 
-    def __call__(self, model: Model, parameters: Mapping[str, Scalar], z: Point) -> Scalar:
+    def __call__(self, model: Model, parameters: Mapping[str, Scalar], z: Point, normal: Point | None = None) -> Scalar:
+        return self.value
+
+    def on(self, model: Model, parameters: Mapping[str, Scalar], place: AbstractPlace, w: Float[Array, " k"]) -> Scalar:
         return self.value
 
     def restricted(self, values: Mapping[Quantity, Array]) -> Scalar:
         return self.value
 
 
+Bound = TypeVar("Bound", NamedFunction, NamedFunction | Constant)
+
+
 def named(function: Any, vocabulary: Vocabulary, owner: str, shape: tuple[int, ...] = ()) -> NamedFunction | Constant:
     """A number or a function by argument name, bound to a problem's names. It is called with numbers, or with values on
-    a whole grid of `shape`."""
+    a whole grid of `shape`; a normal is not among them."""
+    return _without_normal(_bound(function, vocabulary, owner, shape), owner)
+
+
+def _without_normal(found: Bound, owner: str) -> Bound:
+    if any(isinstance(q, Normal) for q in found.quantities):
+        raise ValueError(
+            f"{owner}: `normal` is the outward normal of a boundary and is not known here. Use it in a condition on "
+            "one, Operator(..., on=domain.boundary) say."
+        )
+    return found
+
+
+def named_on(function: Any, vocabulary: Vocabulary, owner: str, place: AbstractPlace) -> NamedFunction | Constant:
+    """The same on a place, whose normal it may ask for where it has one."""
+    found = _bound(function, vocabulary, owner, ())
+    if any(isinstance(q, Normal) for q in found.quantities):
+        check_normal(owner, place)
+    if is_table(function):
+        Table(owner, function, vocabulary).covers(place, vocabulary)
+    return found
+
+
+def word(name: str, vocabulary: Vocabulary, owner: str) -> NamedFunction:
+    """The function that gives the quantity of a name: an unknown, a derivative, a gradient, a derived quantity."""
+    quantity = vocabulary.resolve(name, owner)
+    return _without_normal(NamedFunction(Traced(_itself, examples((quantity,)), owner), (quantity,), vocabulary), owner)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def check_normal(owner: str, place: AbstractPlace) -> None:
+    """A place without normals fails here."""
+    try:
+        jax.eval_shape(place.normal, jnp.zeros(place.chart.dimension))
+    except ValueError as error:
+        raise ValueError(f"{owner}: it asks for an outward normal, and there is none. {error}") from None
+
+
+def _bound(function: Any, vocabulary: Vocabulary, owner: str, shape: tuple[int, ...]) -> NamedFunction | Constant:
+    if is_table(function):
+        function = Table(owner, function, vocabulary)
     if callable(function):
-        taken = vocabulary.coordinates + vocabulary.unknowns + vocabulary.parameters
-        quantities = tuple(vocabulary.resolve(n, owner) for n in signature(function, owner, taken))
-        examples = tuple(_number(() if isinstance(q, Parameter) else shape) for q in quantities)
-        return NamedFunction(Traced(function, examples, owner), quantities, vocabulary)
+        quantities = asked_by(function, vocabulary, owner)
+        return NamedFunction(Traced(function, examples(quantities, shape), owner), quantities, vocabulary)
     return Constant(jnp.asarray(checks.number(owner, "value", function)))
 
 
-def _number(shape: tuple[int, ...] = ()) -> jax.ShapeDtypeStruct:
+def asked_by(function: Callable[..., Any], vocabulary: Vocabulary, owner: str) -> tuple[Quantity, ...]:
+    """The quantities that a function's arguments name."""
+    taken = vocabulary.coordinates + vocabulary.fields + vocabulary.parameters
+    return tuple(vocabulary.resolve(name, owner) for name in signature(function, owner, taken))
+
+
+def examples(quantities: Iterable[Quantity], shape: tuple[int, ...] = ()) -> tuple[jax.ShapeDtypeStruct, ...]:
+    """What a function of quantities is called with, by shape and type."""
+
+    def example(q: Quantity) -> jax.ShapeDtypeStruct:
+        match q:
+            case Parameter():
+                return number()
+            case Gradient() | Normal():
+                return number((len(q.space), *shape))
+            case _:
+                return number(shape)
+
+    return tuple(map(example, quantities))
+
+
+def number(shape: tuple[int, ...] = ()) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(shape, "float64")
 
 
@@ -271,67 +336,3 @@ def components(value: Any, owner: str) -> Float[Array, " c"]:
         shapes = [part.shape for part in parts]
         raise ValueError(f"{owner}: a residual returns a number or a tuple of numbers, got shapes {shapes}.")
     return jnp.stack(parts)
-
-
-class Nearby(dict):
-    """A point by name (`point["x"]` or `point.x`), fixed parameters included."""
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(f"point has no `{name}`; it has {checks.listed(self)}.") from None
-
-
-class Field(NamedTuple):
-    """The network as a function of named coordinates; coordinates left out are those of the current point."""
-
-    model: Model
-    vocabulary: Vocabulary
-    point: Nearby
-
-    def __call__(self, where: Mapping[str, Any] | None = None, **coordinates: Any) -> Any:
-        given = {**(where or {}), **coordinates}
-        unknown = [name for name in given if name not in self.point]
-        if unknown:
-            raise ValueError(
-                f"field_residual: field() got `{unknown[0]}`; the coordinates are "
-                f"{checks.listed(self.vocabulary.coordinates)}."
-            )
-        z = jnp.stack([jnp.asarray(given.get(n, self.point[n])) for n in self.vocabulary.coordinates])
-        values = outputs(self.model, z, len(self.vocabulary.unknowns))
-        if len(self.vocabulary.unknowns) == 1:
-            return values[0]
-        return dict(zip(self.vocabulary.unknowns, values, strict=True))
-
-
-class FieldFunction(eqx.Module):
-    """A residual of the whole network and a point; made by `field_residual`."""
-
-    function: Traced = eqx.field(static=True)
-    vocabulary: Vocabulary
-    # Nobody can see which derivatives the function takes: it counts as a first-order operator.
-    order: int = eqx.field(static=True, default=1)
-
-    @property
-    def quantities(self) -> None:
-        return None
-
-    def __call__(self, model: Model, parameters: Mapping[str, Scalar], z: Point) -> Any:
-        return self.function(model, self.vocabulary, parameters, z)
-
-
-def _nonlocal(
-    function: Callable[..., Any], model: Model, vocabulary: Vocabulary, parameters: Mapping[str, Any], z: Point
-) -> Any:
-    point = Nearby(zip(vocabulary.coordinates, z, strict=True))
-    point.update(parameters)
-    return function(Field(model, vocabulary, point), point)
-
-
-def nonlocal_function(function: Any, vocabulary: Vocabulary, owner: str) -> FieldFunction:
-    """A function of the network and a point, bound to a problem's names."""
-    network = jax.tree_util.Partial(lambda z: jnp.full(len(vocabulary.unknowns), jnp.sin(z).sum()))  # stands for any
-    parameters = dict.fromkeys(vocabulary.parameters, _number())
-    examples = (network, vocabulary, parameters, _number((len(vocabulary.coordinates),)))
-    return FieldFunction(Traced(functools.partial(_nonlocal, function), examples, owner), vocabulary)

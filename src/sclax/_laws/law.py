@@ -13,8 +13,8 @@ from jaxtyping import Array, Float
 
 from .._base import Model, Scalar, checks
 from .._places import AbstractPlace, Box, Discretised, Pinned
-from .fields import Asked, Vocabulary
 from .losses import AbstractLoss
+from .words import Asked, Vocabulary
 
 Parameters = Mapping[str, Scalar]
 
@@ -46,7 +46,7 @@ class AbstractNamed(AbstractResidual):
     @property
     def asked(self) -> Asked:
         parts = jax.tree.leaves(self, is_leaf=lambda part: hasattr(part, "quantities"))
-        found = [part.quantities for part in parts if hasattr(part, "quantities")]
+        found = [part.asked for part in parts if hasattr(part, "quantities")]
         return None if None in found else tuple(quantity for quantities in found for quantity in quantities)
 
     def seen(self, parameters, place, w):
@@ -120,19 +120,21 @@ class AbstractSampled(AbstractCondition):
 
 
 def unknown_index(owner: str, unknown: str | None, vocabulary: Vocabulary) -> int:
+    """The number of an unknown or of a derived quantity; the only unknown, where none is named."""
     if unknown is None:
         if len(vocabulary.unknowns) > 1:
+            one, other = vocabulary.unknowns[:2]
             raise ValueError(
                 f"{owner}: the problem has the unknowns {checks.listed(vocabulary.unknowns)}; "
-                f'say which one with `unknown="{vocabulary.unknowns[0]}"`.'
+                f'say which one with `unknown="{one}"`, or give a dict, {{"{one}": ..., "{other}": ...}}.'
             )
         return 0
-    if unknown not in vocabulary.unknowns:
+    if unknown not in vocabulary.fields:
         raise ValueError(
-            f"{owner}: `unknown={unknown!r}` is not one of {checks.listed(vocabulary.unknowns)}."
-            + checks.nearest(unknown, vocabulary.unknowns)
+            f"{owner}: `unknown={unknown!r}` is not one of {checks.listed(vocabulary.fields)}."
+            + checks.nearest(unknown, vocabulary.fields)
         )
-    return vocabulary.unknowns.index(unknown)
+    return vocabulary.fields.index(unknown)
 
 
 # --- averaging over some coordinates ------------------------------------------------------------------------------

@@ -11,9 +11,10 @@ from jaxtyping import Array, Float
 
 from .._base import checks
 from .._places import Box, PointSet, columns
-from .fields import Asked, Coordinate, Vocabulary, outputs
+from .fields import evaluate
 from .law import AbstractResidual, AbstractSampled, Law, OnSamples, unknown_index
 from .losses import AbstractLoss, MeanSquare
+from .words import Asked, Coordinate, Derivative, Vocabulary
 
 
 class ObservationResidual(AbstractResidual):
@@ -22,20 +23,22 @@ class ObservationResidual(AbstractResidual):
     points: Float[Array, "samples m d"]
     values: Float[Array, "samples m c"]
     divisors: Float[Array, "samples m c"]
-    which: tuple[int, ...] = eqx.field(static=True)
-    unknowns: int = eqx.field(static=True)
+    which: tuple[Derivative, ...] = eqx.field(static=True)
+    vocabulary: Vocabulary
 
     @property
     def asked(self) -> Asked:
-        return tuple(Coordinate(i) for i in range(self.points.shape[-1]))  # data vary along all of them
+        derived = [d for d in self.which if d.unknown >= len(self.vocabulary.unknowns)]
+        every = tuple(Coordinate(i) for i in range(self.points.shape[-1]))  # data vary along all of them
+        return every + self.vocabulary.expanded(derived)
 
     def seen(self, parameters, place, w):
         return self.points[w[0].astype(int)]
 
     def __call__(self, model, parameters, place, w):
         sample = w[0].astype(int)
-        found = jax.vmap(lambda z: outputs(model, z, self.unknowns))(self.points[sample])
-        differences = found[:, jnp.asarray(self.which)] - self.values[sample]
+        at = lambda z: jnp.stack(evaluate(model, self.vocabulary, parameters, z, self.which))
+        differences = jax.vmap(at)(self.points[sample]) - self.values[sample]
         return (differences / self.divisors[sample]).ravel()
 
 
@@ -46,8 +49,8 @@ class Observations(AbstractSampled):
 
     - `points`: a dict of arrays by coordinate name, a DataFrame, or an xarray object. Arrays of shape (J,) are J
       samples of one point each; arrays of shape (J, m) are J samples of m points each (one per experiment, say).
-    - `values`: an array of the same shape; for several unknowns a dict by name; the name of a column of `points`; or
-      left out where `points` has columns named as the unknowns.
+    - `values`: an array of the same shape; for several unknowns, or for derived quantities, a dict by name; the name of
+      a column of `points`; or left out where `points` has columns named as the unknowns.
     - `noise`: the standard deviation of the values. Residuals are divided by it: a loss of 1 is one deviation.
 
     !!! example
@@ -83,15 +86,15 @@ class Observations(AbstractSampled):
         table = dict(self.points)
         values = self.values
         if values is None:
-            values = {name: table.pop(name) for name in vocabulary.unknowns if name in table}
+            values = {name: table.pop(name) for name in vocabulary.fields if name in table}
             if not values:
                 raise ValueError(
                     "Observations: `values` is missing and no column of the points is named as an unknown "
-                    f"({checks.listed(vocabulary.unknowns)})."
+                    f"({checks.listed(vocabulary.fields)})."
                 )
         if not isinstance(values, Mapping):
             values = {vocabulary.unknowns[unknown_index("Observations", None, vocabulary)]: values}
-        elif len(values) == 1 and len(vocabulary.unknowns) == 1:
+        elif len(values) == 1 and len(vocabulary.fields) == 1:
             values = {vocabulary.unknowns[0]: next(iter(values.values()))}
         table = {name: column for name, column in table.items() if name in domain.names or name not in values}
         z = columns("Observations", table, domain)
@@ -119,15 +122,16 @@ class Observations(AbstractSampled):
         noise = noise.reshape(samples, m, 1).astype(data.dtype)
         norms = np.asarray(jnp.linalg.norm(data / noise, axis=(1, 2)))
         divisors = jnp.asarray(loss.divisors(norms, m), data.dtype)[:, None, None]
+        which = tuple(Derivative(vocabulary.fields.index(name), ()) for name in values)
         residual = ObservationResidual(
             z.reshape(samples, m, domain.dimension),
             data,
             jnp.broadcast_to(divisors * noise, data.shape),
-            tuple(vocabulary.unknowns.index(name) for name in values),
-            len(vocabulary.unknowns),
+            which,
+            vocabulary,
         )
         place = PointSet(z.reshape(samples, m, -1)[:, 0])
-        return Law(residual, place, "observations", 0, loss.power)
+        return Law(residual, place, "observations", vocabulary.order(which), loss.power)
 
 
 class Data(AbstractSampled):

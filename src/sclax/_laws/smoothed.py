@@ -6,8 +6,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .fields import Asked, derivatives, outputs
+from .fields import derivatives, outputs
 from .law import AbstractResidual, Law
+from .words import Asked, Vocabulary
 
 
 class Smoothed(AbstractResidual):
@@ -21,6 +22,7 @@ class Smoothed(AbstractResidual):
     residual: AbstractResidual
     curbs: Float[Array, "unknowns coordinates"]
     along: tuple[int, ...] = eqx.field(static=True)  # the coordinates, those that are no parameters
+    vocabulary: Vocabulary
 
     @property
     def asked(self) -> Asked:
@@ -28,11 +30,14 @@ class Smoothed(AbstractResidual):
 
     def __call__(self, model, parameters, place, w):
         found = self.residual(model, parameters, place, w)
-        network = lambda z: outputs(model, z, len(self.curbs))
+        network = lambda z: outputs(model, z, self.vocabulary)
         bends = derivatives(network, place.embed(w), [(i, i) for i in self.along])
         return jnp.concatenate([found, sum(self.curbs[:, i] * bends[i, i] for i in self.along)])
 
 
-def smoothed(law: Law, curbs: Float[Array, "unknowns coordinates"], along: tuple[int, ...]) -> Law:
+def smoothed(
+    law: Law, curbs: Float[Array, "unknowns coordinates"], along: tuple[int, ...], vocabulary: Vocabulary
+) -> Law:
     """The law with bending as further components of its residual."""
-    return dataclasses.replace(law, residual=Smoothed(law.residual, curbs, along), order=max(law.order, 2))
+    residual = Smoothed(law.residual, curbs, along, vocabulary)
+    return dataclasses.replace(law, residual=residual, order=max(law.order, 2))

@@ -1,7 +1,8 @@
 """The Gram matrix J Jᵀ of residual rows in the weights, without J where the weights are those of dense layers.
 
-A residual at one point meets a weight matrix W only in products W a and Wᵀ g, whatever derivatives it takes, so its
-derivative in W is a sum over these uses of outer products,  ∂r/∂W = Σ_u p_u q_uᵀ,  and
+A residual at one point meets a weight matrix W only in products W a and Wᵀ g, whatever derivatives it takes (in W A,
+with a column for each direction, where it takes all at once), so its derivative in W is a sum over these uses of outer
+products,  ∂r/∂W = Σ_u p_u q_uᵀ,  and
 
     ⟨∂r_i/∂W, ∂r_j/∂W⟩ = Σ_{u,v} (p_iu · p_jv) (q_iu · q_jv),
 
@@ -10,6 +11,7 @@ model: a leaf that is used in any other way, a bias for instance, enters by its 
 """
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -31,12 +33,27 @@ class _Operation(NamedTuple):
 
 
 class _Use(NamedTuple):
-    """The product of leaf `leaf` with a vector: operation number `operation` contracts dimension `contracted`."""
+    """The product of leaf `leaf` with a vector, or with several at once: operation number `operation` contracts
+    dimension `contracted` of the leaf with dimension `along` of the operand; dimension `across` of the result, of
+    shape `shape`, is the other one of the leaf."""
 
     leaf: int
     operation: int
     operand: int
     contracted: int
+    along: int
+    across: int
+    shape: tuple[int, ...]
+
+    @property
+    def columns(self) -> int:
+        """How many vectors the leaf is multiplied with."""
+        return math.prod(self.shape) // self.shape[self.across]
+
+    def vectors(self, array: Array, axis: int) -> Float[Array, "u r l"]:
+        """The vectors along dimension `axis` of a matrix or a vector for each row, one after the other."""
+        moved = jnp.moveaxis(array, 1 + axis, -1)
+        return jnp.moveaxis(moved.reshape(len(array), self.columns, -1), 1, 0)
 
 
 class Program:
@@ -104,7 +121,7 @@ class Program:
         return kept[::-1]
 
     def uses(self, leaf: int) -> list[_Use] | None:
-        """All uses of a leaf, or None where one of them is not a product with a vector."""
+        """All uses of a leaf, or None where one of them is not a product with vectors."""
         found: list[_Use] = []
         if self.inputs[leaf] in self.outputs:
             return None
@@ -116,10 +133,13 @@ class Program:
                 return None
             side = operation.inputs.index(self.inputs[leaf])
             contracted, batch = equation.params["dimension_numbers"]
-            # A matrix times a vector, and nothing else, gives a vector.
-            if any(batch) or len(contracted[side]) != 1 or equation.outvars[0].aval.ndim != 1:
+            shape = equation.outvars[0].aval.shape
+            # A matrix times a vector, or the vectors that are the columns or rows of a matrix.
+            if any(batch) or len(contracted[side]) != 1 or len(shape) > 2:
                 return None
-            found.append(_Use(leaf, k, operation.inputs[1 - side], contracted[side][0]))
+            across = 0 if side == 0 else len(shape) - 1
+            along = contracted[1 - side][0]
+            found.append(_Use(leaf, k, operation.inputs[1 - side], contracted[side][0], along, across, shape))
         return found
 
     def run(self, leaves: Sequence[Array], point: Array, taps: dict[int, Array]) -> tuple[dict[int, Any], list[Any]]:
@@ -177,9 +197,8 @@ class Tape(NamedTuple):
         program = self.program
         uses = [use for found in self.dense.values() for use in found]
         rest = [i for i in range(len(leaves)) if i not in self.dense]
-        lengths = {u.operation: leaves[u.leaf].shape[1 - u.contracted] for u in uses}
         dtype = jnp.result_type(*leaves)
-        taps = {k: jnp.zeros(length, dtype) for k, length in lengths.items()}
+        taps = {u.operation: jnp.zeros(u.shape, dtype) for u in uses}
 
         def traced(taps, others, point):
             full = list(leaves)
@@ -200,8 +219,8 @@ class Tape(NamedTuple):
             o, i = leaves[leaf].shape
             p, q = [jnp.zeros((0, n * c, o), dtype)], [jnp.zeros((0, n * c, i), dtype)]
             for use in found:
-                signal = signals[use.operation].reshape(1, n * c, -1)
-                operand = jnp.repeat(operands[use.operation], c, axis=0)[None]
+                signal = use.vectors(signals[use.operation].reshape(n * c, *use.shape), use.across)
+                operand = use.vectors(jnp.repeat(operands[use.operation], c, axis=0), use.along)
                 p.append(signal if use.contracted == 1 else operand)
                 q.append(operand if use.contracted == 1 else signal)
             outer.append((jnp.concatenate(p), jnp.concatenate(q)))
@@ -226,7 +245,7 @@ class _Law(NamedTuple):
         """The size of the derivatives of all rows."""
         dense = self.tape.dense
         numbers = sum(leaf.size for i, leaf in enumerate(leaves) if i not in dense)
-        numbers += sum(len(uses) * sum(leaves[i].shape) for i, uses in dense.items())
+        numbers += sum(use.columns * sum(leaves[i].shape) for i, uses in dense.items() for use in uses)
         return len(self.points) * self.tape.program.rows * numbers * leaves[0].dtype.itemsize
 
 

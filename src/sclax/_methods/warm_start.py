@@ -32,7 +32,7 @@ class WarmStart(AbstractStart):
         keys = jr.split(key, 3)
         objective = [_slope(problem, model, t, keys[0]) for t in terms if t.owner is None]
         if not objective:
-            value = lambda model, z: outputs(model, z, len(problem.unknowns))
+            value = lambda model, z: outputs(model, z, problem.vocabulary)
             objective = [_mean_slope(value, model, problem.domain.uniform(PROBES, keys[0]), 16)]
         reference = sum(objective) / len(objective)
         units = {name: jnp.zeros(()) for name in problem.tolerances}

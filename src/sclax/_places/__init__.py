@@ -1,4 +1,5 @@
 from .boundary import Boundary as Boundary
+from .box import ROUNDING as ROUNDING
 from .box import Box as Box
 from .face import Face as Face
 from .forms import Ball as Ball
@@ -8,15 +9,19 @@ from .forms import Implicit as Implicit
 from .forms import Interval as Interval
 from .forms import Mesh as Mesh
 from .forms import Polygon as Polygon
+from .held import Held as Held
 from .parts import Part as Part
 from .place import TIME as TIME
 from .place import AbstractPlace as AbstractPlace
 from .points import SAMPLE as SAMPLE
+from .points import Lines as Lines
 from .points import PointSet as PointSet
 from .points import SampleSet as SampleSet
 from .reading import Where as Where
+from .reading import at_start as at_start
 from .reading import columns as columns
 from .reading import embed_all as embed_all
+from .reading import extent as extent
 from .reading import inside as inside
 from .reading import locate as locate
 from .slices import Discretised as Discretised

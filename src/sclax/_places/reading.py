@@ -8,11 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._base import Points, checks
+from .._base import Points, changed, checks
 from .box import Box
 from .faces import Faces
-from .place import AbstractPlace
-from .points import PointSet
+from .held import Held
+from .place import TIME, AbstractPlace
+from .points import Lines, PointSet
 
 Where = AbstractPlace | Sequence[AbstractPlace] | Mapping[str, Any] | None
 
@@ -24,14 +25,101 @@ def locate(owner: str, on: Where, domain: Box, default: str) -> AbstractPlace:
     if isinstance(on, AbstractPlace):
         return on.within(domain)
     if isinstance(on, Mapping):
-        return PointSet(columns(owner, on, domain).reshape(-1, domain.dimension))
+        return _given(owner, {str(name): values for name, values in on.items()}, domain)
     if isinstance(on, Sequence) and on:
         places = tuple(place.within(domain) for place in on if isinstance(place, AbstractPlace))
         if len(places) == len(on):
             return Faces(places)
     raise ValueError(
         f"{owner}: `on` must be a face, a list of faces, `domain.boundary` or a dict of point arrays, got {on!r}."
+        + (" Use one condition for each kind of place." if isinstance(on, Sequence) and len(on) > 1 else "")
     )
+
+
+def _given(owner: str, on: dict[str, Any], domain: Box) -> AbstractPlace:
+    """Points by name, at all values of time and parameters that are left out, and with normals where they have them."""
+    components = [f"n{name}" for name in domain.space]
+    given = [name for name in components if name in on and name not in domain.names]
+    if given and len(given) < len(components):
+        lacking = [name for name in components if name not in given]
+        raise ValueError(
+            f"{owner}: the points have {checks.listed(given)} but not {checks.listed(lacking)}; a normal has a "
+            "component for each coordinate of space."
+        )
+    points = {name: values for name, values in on.items() if name not in given}
+    left = [n for n in domain.names if n not in points and n not in domain.space] if set(points) else []
+    others = domain.select(left if set(domain.space) <= set(points) and domain.space else [])
+    filled = points | {name: domain.ends(name)[0] for name in others.names}
+    rows = columns(owner, filled, domain).reshape(-1, domain.dimension)
+    normals = _normals(owner, {name: on[name] for name in given}, rows, domain) if given else None
+    if others.names:
+        return Lines(rows, others, domain.names, normals)
+    return PointSet(rows, normals)
+
+
+def _normals(owner: str, given: dict[str, Any], rows: Points, domain: Box) -> Points:
+    """Unit normals, one for each point, of which users give the direction."""
+    arrays = [checks.finite_array(owner, name, values) for name, values in given.items()]
+    try:
+        direction = np.stack([np.broadcast_to(a.ravel() if a.ndim else a, (len(rows),)) for a in arrays], axis=-1)
+    except ValueError:
+        shapes = {name: a.shape for name, a in zip(given, arrays, strict=True)}
+        raise ValueError(f"{owner}: there are {len(rows)} points, but normals of the shapes {shapes}.") from None
+    lengths = np.linalg.norm(direction, axis=1, keepdims=True)
+    if np.any(lengths == 0):
+        raise ValueError(f"{owner}: the normal of point {int(np.argmin(lengths))} is zero; it must have a direction.")
+    whole = np.zeros((len(rows), domain.dimension))
+    whole[:, [domain.names.index(name) for name in domain.space]] = direction / lengths
+    return jnp.asarray(whole)
+
+
+def at_start(owner: str, on: Where, domain: Box) -> AbstractPlace:
+    """A part of space at the lower end of time; all of it by default."""
+    low = domain.ends(TIME)[0]
+    if on is None:
+        return domain.face(**{TIME: low})
+    space = domain.select(name for name in domain.names if name != TIME)
+    if isinstance(on, Mapping) and TIME in on:
+        raise ValueError(f"{owner}: `on` is a part of space; leave out `{TIME}`, which is {low} there.")
+    if isinstance(on, Box):
+        return Held(_smaller(owner, on, space), ((TIME, low),), domain.names)
+    if isinstance(on, AbstractPlace) and TIME in dict(on.constants):
+        raise ValueError(f"{owner}: `on` is a part of space, got a face at {dict(on.constants)}; leave out `{TIME}`.")
+    return Held(locate(owner, on, space, "interior"), ((TIME, low),), domain.names)
+
+
+def _smaller(owner: str, part: Box, space: Box) -> Box:
+    """A box of some of the coordinates, or a shape, as a part of space: the others have all their values."""
+    for name in part.names:
+        if name not in space.names:
+            raise ValueError(
+                f"{owner}: `on` has the coordinate `{name}`, which is none of space ({checks.listed(space.names)})."
+            )
+        (low, high), (least, most) = part.ends(name), space.ends(name)
+        if low < least or high > most:
+            raise ValueError(
+                f"{owner}: `on` has `{name}` in [{low}, {high}], outside [{least}, {most}]. Make it smaller, or "
+                "widen the domain."
+            )
+    if part.shape is not None or space.shape is not None:
+        return space & part
+    ends = [part.ends(name) if name in part.names else space.ends(name) for name in space.names]
+    # A part of a period is no period.
+    periodic = tuple(name for name in space.periodic if name not in part.names)
+    lower, upper = (tuple(end[i] for end in ends) for i in (0, 1))
+    return changed(space, lower=lower, upper=upper, periodic=periodic)
+
+
+def extent(place: AbstractPlace, column: int, name: str) -> tuple[float, float]:
+    """The least and the largest value of coordinate `name`, number `column` of the domain, on a place."""
+    fixed, chart = dict(place.constants), place.chart
+    if name in fixed:
+        return fixed[name], fixed[name]
+    if name in chart.names:
+        return chart.ends(name)
+    points = np.concatenate([np.asarray(place.grid(1024)), np.asarray(place.sobol(1024))])
+    found = np.asarray(embed_all(place, jnp.asarray(points)))[:, column]
+    return float(found.min()), float(found.max())
 
 
 def columns(owner: str, points: Mapping[str, Any], domain: Box) -> Float[Array, "*shape d"]:

@@ -16,6 +16,8 @@ from .._laws import (
     Constant,
     Coordinate,
     Derivative,
+    Gradient,
+    Laplacian,
     Law,
     NamedFunction,
     Parameter,
@@ -64,15 +66,22 @@ class EquationResidual(AbstractNamed):
                     values[quantity] = mesh[number]
                 case Parameter(name):
                     values[quantity] = parameters[name]
-                case Derivative(unknown, along):
-                    field = found[..., unknown]
-                    for axis in sorted(set(along)):
-                        field = self._derivative(field, axis, along.count(axis))
-                    values[quantity] = field
+                case Derivative():
+                    values[quantity] = self._field(found, quantity)
+                case Gradient():
+                    values[quantity] = jnp.stack([self._field(found, part) for part in quantity.parts])
+                case Laplacian():
+                    values[quantity] = sum(self._field(found, part) for part in quantity.parts)
         rows = self.function.restricted(values)
         rows = rows if isinstance(rows, tuple | list) else (rows,)
         stacked = jnp.stack([jnp.broadcast_to(row, grid) for row in rows], axis=-1)
         return stacked.ravel() / jnp.sqrt(float(np.prod(grid)))
+
+    def _field(self, outputs: Array, derivative: Derivative) -> Array:
+        field = outputs[..., derivative.unknown]
+        for axis in sorted(set(derivative.along)):
+            field = self._derivative(field, axis, derivative.along.count(axis))
+        return field
 
     def _derivative(self, values: Array, axis: int, order: int) -> Array:
         length = self.lengths[axis]
@@ -143,7 +152,7 @@ class SampleLaws:
             float(length) if name in self.domain.periodic else None
             for name, length in zip(self.domain.names, self.domain.lengths, strict=True)
         )
-        along = {q.along for q in bound.quantities if isinstance(q, Derivative)}
+        along = {q.along for q in bound.asked if isinstance(q, Derivative)}
         differences = {
             (axis, index.count(axis)): jnp.asarray(difference_matrix(self.axes[axis], index.count(axis)))
             for index in along

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import nn
 from .._base import Model, Scalar, changed, checks, precision
-from .._laws import Vocabulary, combinations, discretised, outputs
+from .._laws import Vocabulary, combinations, discretised, outputs, with_quantities
 from .._places import TIME, Box
 from ..samplers import Fixed, Uniform
 from .courses import Course, course
@@ -41,9 +41,14 @@ class Problem(AbstractProblem):
     - `parameters`: a number is fixed; an interval `(low, high)` makes a family, whose solution takes it as input.
     - `objective`: a measure or a weighted sum of measures; none makes a feasibility problem.
     - `constraints`: by name, `measure <= tolerance`.
-    - `unknowns`: names of the network's outputs.
+    - `unknowns`: names of the network's outputs; a dict where one has fewer coordinates than the problem,
+      `{"u": ("x", "y", "t"), "a": ("x", "y")}`.
+    - `quantities`: by name, functions by argument name of unknowns, derivatives, coordinates, parameters and each
+      other, or tables (xarray DataArrays). They are named and differentiated as unknowns are: with
+      `{"qx": lambda u_x, x: a(x) * u_x}` a law may ask for `qx_x`.
     - `reference`: a function by argument name that gives the true solution (for several unknowns a dict or tuple),
-      an xarray Dataset, or `Solved(solver)`; used by `error` and `plot` only, never in training.
+      an xarray Dataset, `Solved(solver)`, or values at points, a dict of arrays or a DataFrame with coordinates and
+      unknowns as columns; used by `error` and `plot` only, never in training.
 
     !!! example
         ```python
@@ -70,12 +75,14 @@ class Problem(AbstractProblem):
         parameters: Mapping[str, Any] | None = None,
         objective: AbstractMeasure | Sum | None = None,
         constraints: Mapping[str, Constraint] | None = None,
-        unknowns: tuple[str, ...] | list[str] | str = ("u",),
+        unknowns: tuple[str, ...] | list[str] | str | Mapping[str, Any] = ("u",),
         reference: Any = None,
         recipe: Recipe | None = None,
+        quantities: Mapping[str, Any] | None = None,
     ):
         if not isinstance(domain, Box):
             raise ValueError(f"Problem: `domain` must be a Box(...) or a shape such as Disk(...), got {domain!r}.")
+        coordinates = dict(unknowns) if isinstance(unknowns, Mapping) else {}
         unknowns = (unknowns,) if isinstance(unknowns, str) else tuple(unknowns)
         if not unknowns:
             raise ValueError("Problem: `unknowns` is empty; name the network's outputs, for example ('u',).")
@@ -85,7 +92,9 @@ class Problem(AbstractProblem):
         domain = domain.fixing({name: float(value) for name, value in fixed.items()}).join(ranges)
         shaping = _shaping(domain)
         domain = domain.wrapping(name for name in periodic if name in domain.names)
-        vocabulary = Vocabulary(domain.names, unknowns, tuple(fixed))
+        pins = tuple(_pins(name, coordinates[name], domain) for name in coordinates)
+        vocabulary = Vocabulary(domain.names, unknowns, tuple(fixed), domain.parameters, pins=pins)
+        vocabulary = with_quantities(vocabulary, quantities or {}, domain)
         terms = [
             measure.term(scale, owner, vocabulary, domain)
             for owner, weighted in sums.items()
@@ -100,8 +109,12 @@ class Problem(AbstractProblem):
         }
         self.course = course(self.tolerances)
         self.reference = as_reference("Problem", reference)
+        if self.reference is not None:
+            self.reference.scattered("Problem", unknowns, domain)  # points and values that do not fit fail here
         compared = () if self.reference is None else self.reference.asked(vocabulary)
-        check_used("Problem", set(parameters or ()) - shaping, vocabulary, self.terms, compared)
+        derived = vocabulary.expanded(q for d in vocabulary.derived for q in d.quantities)
+        seen = None if compared is None else (*compared, *derived)
+        check_used("Problem", [n for n in parameters or () if n not in shaping], vocabulary, self.terms, seen)
         for term in self.terms:
             if term.sampler is not None:
                 jax.eval_shape(lambda t=term: t.chosen.init(t.law.place, jax.random.key(0)))
@@ -123,7 +136,7 @@ class Problem(AbstractProblem):
     def fits(self, model: Model) -> None:
         names = self.domain.names
         try:
-            jax.eval_shape(lambda z: outputs(model, z, len(self.unknowns)), jnp.zeros(len(names)))
+            jax.eval_shape(lambda z: outputs(model, z, self.vocabulary), jnp.zeros(len(names)))
         except TypeError as error:
             raise ValueError(
                 f"solve: `model` does not take a point of the {len(names)} coordinates {checks.listed(names)} "
@@ -165,6 +178,19 @@ class Problem(AbstractProblem):
         low, high = self.domain.ends(TIME)
         given = {value for term in self.terms for name, value in term.law.place.constants if name == TIME}
         return {(False, True): -1, (True, True): 0}.get((low in given, high in given), 1)
+
+
+def _pins(unknown: str, coordinates: Any, domain: Box) -> tuple[tuple[int, float], ...]:
+    """The coordinates on which an unknown does not depend, each at the middle of its interval."""
+    chosen = (coordinates,) if isinstance(coordinates, str) else tuple(coordinates)
+    for name in chosen:
+        if name not in domain.names:
+            raise ValueError(
+                f"Problem: `unknowns[{unknown!r}]` names `{name}`, which is no coordinate of the domain "
+                f"({checks.listed(domain.names)})." + checks.nearest(str(name), domain.names)
+            )
+    left = [i for i, name in enumerate(domain.names) if name not in chosen]
+    return tuple((i, sum(domain.ends(domain.names[i])) / 2) for i in left)
 
 
 def _shaping(domain: Box) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,13 +13,22 @@ import lazy_loader
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._base import Points
+from .._base import Points, checks
 from .._laws import Asked, Constant, Coordinate, NamedFunction, Vocabulary, named
+from .._places import Box, columns
 
 if TYPE_CHECKING:
     import xarray as xr
 else:
     xr = lazy_loader.load("xarray")
+
+
+class Scattered(NamedTuple):
+    """Values of some unknowns, by number, at some points."""
+
+    points: np.ndarray
+    which: tuple[int, ...]
+    values: np.ndarray
 
 
 class AbstractReference(abc.ABC):
@@ -39,6 +48,10 @@ class AbstractReference(abc.ABC):
 
     def asked(self, vocabulary: Vocabulary) -> Asked:
         """The quantities that the reference depends on; None where nobody can see."""
+        return None
+
+    def scattered(self, owner: str, unknowns: tuple[str, ...], domain: Box) -> Scattered | None:
+        """The solution at points of its own, checked; None for a formula or a grid."""
         return None
 
 
@@ -80,6 +93,37 @@ class OnGrid(AbstractReference):
         return tuple(Coordinate(i) for i, name in enumerate(vocabulary.coordinates) if name in self._data.coords)
 
 
+class AtPoints(AbstractReference):
+    """Values at points of their own: a dict of arrays, or a DataFrame, with a column for each coordinate and one for
+    each unknown that is known."""
+
+    def __init__(self, table: Any):
+        self._table = {str(name): table[name] for name in table}
+
+    def grid(self, parameters, family):
+        return None
+
+    def asked(self, vocabulary):
+        return tuple(Coordinate(i) for i, name in enumerate(vocabulary.coordinates) if name in self._table)
+
+    def scattered(self, owner, unknowns, domain):
+        known = [name for name in unknowns if name in self._table]
+        if not known:
+            raise ValueError(
+                f"{owner}: `reference` has the columns {checks.listed(self._table)}, and none of them is an unknown "
+                f"({checks.listed(unknowns)})."
+            )
+        rows = columns(f"{owner}: `reference`", {n: c for n, c in self._table.items() if n not in known}, domain)
+        points = np.asarray(rows, float).reshape(-1, domain.dimension)
+        values = [checks.finite_array(owner, f"reference[{name!r}]", self._table[name]).ravel() for name in known]
+        for name, column in zip(known, values, strict=True):
+            if len(column) != len(points):
+                raise ValueError(
+                    f"{owner}: `reference` has {len(points)} points but {len(column)} values of `{name}`; give as many."
+                )
+        return Scattered(points, tuple(unknowns.index(name) for name in known), np.stack(values, axis=-1))
+
+
 class Formula(AbstractReference):
     """A function by argument name."""
 
@@ -93,7 +137,7 @@ class Formula(AbstractReference):
         return self._function
 
     def asked(self, vocabulary):
-        return _bound(self._function, vocabulary).quantities
+        return _bound(self._function, vocabulary).asked
 
 
 def as_reference(owner: str, reference: Any) -> AbstractReference | None:
@@ -104,7 +148,12 @@ def as_reference(owner: str, reference: Any) -> AbstractReference | None:
         return Formula(reference)
     if isinstance(reference, xr.Dataset | xr.DataArray):
         return OnGrid(reference)
-    raise ValueError(f"{owner}: `reference` must be a function or an xarray Dataset, got {type(reference).__name__}.")
+    if isinstance(reference, Mapping) or hasattr(reference, "columns"):
+        return AtPoints(reference)
+    raise ValueError(
+        f"{owner}: `reference` must be a function, an xarray Dataset, or points with values (a dict of arrays or a "
+        f"DataFrame), got {type(reference).__name__}."
+    )
 
 
 def _bound(function: Callable[..., Any], vocabulary: Vocabulary) -> NamedFunction | Constant:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from .._base import Model, Points, checks
-from .._laws import outputs
+from .._laws import Vocabulary, outputs
 from .._places import TIME, Box
 from .._problem import AbstractProblem, AbstractReference, Problem, Term, as_reference, formula_at
 from ..nn import member
@@ -27,25 +28,27 @@ else:
     xr = lazy_loader.load("xarray")
 
 BLOCK = 16_384  # points evaluated at once, which bounds memory
+MANY = 2**16  # even points, where a grid would have too many
 
 
-def _block(model: Model) -> int:
+def block(model: Model) -> int:
     """How many points are evaluated at once: fewer of a model that copies much for each."""
     return max(BLOCK * 100 // max(getattr(model, "looked_up", 0), 100), 1)
 
 
 @eqx.filter_jit
-def _values(model: Model, points: Points, unknowns: int) -> Float[Array, "n m"]:
-    return jax.lax.map(lambda z: outputs(model, z, unknowns), points, batch_size=_block(model))
+def _values(model: Model, points: Points, vocabulary: Vocabulary) -> Float[Array, "n m"]:
+    return jax.lax.map(lambda z: outputs(model, z, vocabulary), points, batch_size=block(model))
 
 
 def values(problem: Problem, model: Model, points: Points) -> Float[Array, "n m"]:
     """The network at many points, in blocks of bounded memory."""
-    return _values(model, points, len(problem.unknowns))
+    return _values(model, points, problem.vocabulary)
 
 
 def default_axes(problem: Problem) -> dict[str, np.ndarray]:
-    """The test grid: 256 points along each coordinate of space (64 in 3-D), 100 in time, 100 or 20² of a family."""
+    """The test grid: 256 points along each coordinate of space (64 in 3-D), 100 in time, 100 or 20² of a family; where
+    that would be more than fits into memory, errors are taken on even points instead."""
     domain = problem.domain
     family = 100 if len(domain.parameters) == 1 else 20
     along = 256 if len(domain.space) <= 2 else 64
@@ -80,10 +83,15 @@ def error_map(
     known = as_reference("error", problem.reference if reference is None else reference)
     if known is None:
         return None
+    scattered = known.scattered("error", problem.unknowns, problem.domain)
+    if scattered is not None:  # whatever parameters of a family its points have
+        found = np.asarray(values(problem, model, jnp.asarray(scattered.points)), float)[:, list(scattered.which)]
+        wrong = np.linalg.norm(found - scattered.values) / np.linalg.norm(scattered.values)
+        return xr.DataArray(wrong, name="relative_l2")
     family = _family(problem, axes or {})
     for name in family:
-        values = known.values(name, (axes or {}).get(name))
-        family[name] = family[name] if values is None else values
+        own = known.values(name, (axes or {}).get(name))
+        family[name] = family[name] if own is None else own
     bare, formula = problem.bare(), known.formula()
 
     def error(values: tuple[float, ...]) -> float:
@@ -92,7 +100,8 @@ def error_map(
         axes = default_axes(problem) if on_grid is None else _axes_of(problem, on_grid, inner)
         grid = tuple(jnp.asarray(axes[name]) for name in inner)
         if on_grid is None:
-            wrong, size = _squares(bare, model, grid, jnp.asarray(values), formula)
+            points = _mesh if math.prod(map(len, grid)) <= checks.MOST_POINTS else _spread
+            wrong, size = _squares(bare, model, grid, jnp.asarray(values), formula, points)
             return float(jnp.sqrt(wrong / size))
         found = np.asarray(_on_grid(bare, model, grid, jnp.asarray(values)), float)
         true = np.stack([on_grid[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
@@ -172,15 +181,29 @@ def _mesh(problem: Problem, axes: tuple[Array, ...], values: Float[Array, " p"])
 
 @eqx.filter_jit
 def _on_grid(problem: Problem, model: Model, axes: tuple[Array, ...], values: Float[Array, " p"]):
-    return _values(member(model, values), _mesh(problem, axes, values), len(problem.unknowns))
+    return _values(member(model, values), _mesh(problem, axes, values), problem.vocabulary)
+
+
+def _spread(problem: Problem, axes: tuple[Array, ...], values: Float[Array, " p"]) -> Points:
+    """Even points in the place of a grid, which in many dimensions would have too many."""
+    domain = problem.domain
+    points = domain.select(n for n in domain.names if n not in domain.parameters).sobol(MANY)
+    return jnp.concatenate([points, jnp.broadcast_to(values, (MANY, len(values)))], axis=1)
 
 
 @eqx.filter_jit
-def _squares(problem: Problem, model: Model, axes: tuple[Array, ...], values: Float[Array, " p"], reference: Any):
+def _squares(
+    problem: Problem,
+    model: Model,
+    axes: tuple[Array, ...],
+    values: Float[Array, " p"],
+    reference: Any,
+    points_of: Callable[..., Points],
+):
     """Σ |u − reference|² and Σ |reference|² over those points of a grid that are in the domain."""
-    points = _mesh(problem, axes, values)
+    points = points_of(problem, axes, values)
     true = formula_at(reference, problem.vocabulary, problem.parameters, points)
-    wrong = (_values(member(model, values), points, len(problem.unknowns)) - true) ** 2
+    wrong = (_values(member(model, values), points, problem.vocabulary) - true) ** 2
     if problem.domain.shape is not None:
         inside = jax.vmap(problem.domain.contains)(points)[:, None]
         wrong, true = jnp.where(inside, wrong, 0.0), jnp.where(inside, true, 0.0)
@@ -228,7 +251,7 @@ def _losses(problem: AbstractProblem, model: Model, term: Term, w: Points) -> Fl
     def loss(w):
         return term.law.losses(term.law.rows(model, problem.parameters, w[None]))[0]
 
-    return jax.lax.map(loss, w, batch_size=max(_block(model) // term.law.inner, 1))
+    return jax.lax.map(loss, w, batch_size=max(block(model) // term.law.inner, 1))
 
 
 def objective(problem: AbstractProblem, model: Model, points: int = 4096) -> float:

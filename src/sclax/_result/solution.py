@@ -10,14 +10,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import lazy_loader
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array
 
 from .._base import checks, precision
+from .._laws import word
 from .._problem import Problem
-from . import evaluate, report
+from . import evaluate, quantities, report
 from .abstract import AbstractSolution, figures
 from .record import number
 
@@ -87,38 +90,100 @@ class Solution(AbstractSolution):
             found = np.asarray(evaluate.values(self.problem, self.model, points)).T.reshape(-1, *shape)
         return dict(zip(self.problem.unknowns, found, strict=True))
 
-    def __call__(self, *nameless: Any, **coordinates: Any) -> Array | dict[str, Array]:
-        """The solution at named coordinates, which broadcast; a dict by name for several unknowns."""
-        if nameless:
-            named = ", ".join(f"{name}=0.5" for name in self.problem.domain.names)
-            raise TypeError(f"solution: name the coordinates, as in solution({named}); got {nameless[0]!r:.60} alone.")
-        found = {name: jnp.asarray(array) for name, array in self._values(coordinates).items()}
-        self._tell_outside("solution", coordinates)
-        return found[self.problem.unknowns[0]] if len(found) == 1 else found
+    def __call__(self, *quantity: Any, **coordinates: Any) -> Array | dict[str, Array]:
+        """The solution at named coordinates, which broadcast; a dict by name for several unknowns. With the name of a
+        quantity first, that quantity: a derivative, a gradient (whose components are the last axis), a Laplacian, a
+        derived quantity.
 
-    def grid(self, **coordinates: Any) -> xr.Dataset:
-        """The solution on a product grid, one variable for each unknown.
+        It is a function of JAX: under `grad`, `vmap` and `jit` it is computed in the precision of the moment.
+
+        !!! example
+            `solution(x=1.0, t=0.5)`; `solution("u_xx", x=xs, t=0.5)`; `jax.grad(lambda x: solution(x=x, t=0.5))(1.0)`
+        """
+        name = self._word(quantity)
+        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(coordinates)):
+            points, shape = self._points("solution", coordinates)
+            found = quantities.differentiable(self.problem, self.model, name, points)
+            if name is not None:
+                return found.reshape(*shape, *found.shape[1:])
+            values = {u: found[:, k].reshape(shape) for k, u in enumerate(self.problem.unknowns)}
+        elif name is not None:
+            with precision.of(self.model):
+                points, shape = self._points("solution", coordinates)
+                found = np.asarray(quantities.by_name(self.problem, self.model, name, points))
+            self._tell_outside("solution", coordinates)
+            return jnp.asarray(found.reshape(*shape, *found.shape[1:]))
+        else:
+            values = {u: jnp.asarray(array) for u, array in self._values(coordinates).items()}
+            self._tell_outside("solution", coordinates)
+        return values[self.problem.unknowns[0]] if len(values) == 1 else values
+
+    def _word(self, quantity: tuple[Any, ...]) -> str | None:
+        """The name of a quantity that stands before the coordinates."""
+        first, *others = quantity or (None,)
+        if others or not isinstance(first, str | None):
+            named = ", ".join(f"{name}=0.5" for name in self.problem.domain.names)
+            raise TypeError(f"solution: name the coordinates, as in solution({named}); got {first!r:.60} alone.")
+        if first is not None:
+            word(first, self.problem.vocabulary, "solution")  # a name that is not known fails before anything else
+        return first
+
+    def integrate(self, quantity: Any = None, over: Any = None, **coordinates: Any) -> float | xr.DataArray:
+        """The integral of a quantity, by name or a function by argument name (default: the only unknown).
+
+        `over` is names of coordinates, a place in space such as `domain.boundary`, or all of space by default. Where
+        coordinates remain, time say, the result has a value for each of theirs: as in `grid`, an array, a number of
+        equally spaced points, or a single value; left out, those of the test grid.
+
+        !!! example
+            `solution.integrate("u", over=("x",)).plot()`; `solution.integrate(lambda u_x, u_y: u_x**2 + u_y**2)`
+        """
+        domain = self.problem.domain
+        if quantity is None:
+            quantity, *others = self.problem.unknowns
+            if others:
+                raise ValueError(f"integrate: name a quantity, one of {checks.listed(self.problem.vocabulary.fields)}.")
+        over = domain.space if over is None else over
+        axes = self._axes("integrate", coordinates)
+        with precision.of(self.model):
+            found = quantities.integrals(self.problem, self.model, quantity, over, axes)
+        for name in coordinates:
+            if name not in found.coords:
+                raise ValueError(
+                    f"integrate: the integral is over `{name}`; {checks.listed(map(str, found.coords))} remain."
+                )
+        return found if found.dims else float(found)
+
+    def grid(self, *names: str, **coordinates: Any) -> xr.Dataset:
+        """The solution on a product grid, one variable for each unknown, or for each quantity of `names`.
 
         A coordinate is an array, a number of equally spaced points (an int), or a single value (a float); left out, it
         has the points of the test grid. Outside a domain's shape values are NaN.
         """
-        axes = evaluate.default_axes(self.problem)
-        domain = self.problem.domain
-        for name, value in coordinates.items():
-            if name not in axes:
-                raise ValueError(
-                    f"grid: unknown coordinate `{name}`; the solution takes {checks.listed(domain.names)}."
-                    + checks.nearest(name, domain.names)
-                )
-            axes[name] = self._axis("grid", name, value)
+        axes = self._axes("grid", coordinates)
         checks.points("grid", " × ".join(axes), math.prod(map(len, axes.values())))
         self._tell_outside("grid", axes)
         mesh = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
         with precision.of(self.model):
             points, shape = self._points("grid", mesh)
             inside = evaluate.inside(self.problem, points).reshape(shape)
-        found = {name: np.where(inside, a, np.nan) for name, a in self._values(mesh).items()}
+        values = {name: np.asarray(self(name, **mesh)) for name in names} or self._values(mesh)
+        for name in (name for name, array in values.items() if array.ndim > len(axes)):
+            raise ValueError(f"grid: `{name}` is a vector; ask for its components, u_x and u_y say.")
+        found = {name: np.where(inside, a, np.nan) for name, a in values.items()}
         return xr.Dataset({name: (tuple(axes), a) for name, a in found.items()}, coords=axes)
+
+    def _axes(self, owner: str, coordinates: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """The values of all coordinates: given ones, and those of the test grid."""
+        axes, names = evaluate.default_axes(self.problem), self.problem.domain.names
+        for name, value in coordinates.items():
+            if name not in axes:
+                raise ValueError(
+                    f"{owner}: unknown coordinate `{name}`; the solution takes {checks.listed(names)}."
+                    + checks.nearest(name, names)
+                )
+            axes[name] = self._axis(owner, name, value)
+        return axes
 
     def _axis(self, owner: str, name: str, value: Any) -> np.ndarray:
         """The values of a coordinate: given ones, or a number of equally spaced ones."""
@@ -144,8 +209,12 @@ class Solution(AbstractSolution):
         chart = law.place.chart.names
         if not set(chart) <= set(self.problem.domain.names):
             raise ValueError(f"residual: `{name}` lives on several faces or on data; use check() for it.")
+        # An integral or an average has no value of the coordinates over which it is taken.
+        inner = {n: self.problem.domain.ends(n)[0] for n in self.problem.domain.names if n not in (*chart, *fixed)}
+        for coordinate in (coordinate for coordinate in coordinates if coordinate in inner):
+            raise ValueError(f"residual: `{name}` is taken over `{coordinate}`; leave `{coordinate}` out.")
         with precision.of(self.model):
-            points, shape = self._points("residual", {**coordinates, **fixed})
+            points, shape = self._points("residual", {**coordinates, **fixed, **inner})
             w = points[:, jnp.asarray([self.problem.domain.names.index(n) for n in chart], dtype=int)]
             rows = np.asarray(eqx.filter_jit(law.rows)(self.model, self.problem.bare().parameters, w)).T
         self._tell_outside("residual", coordinates)
@@ -176,7 +245,14 @@ class Solution(AbstractSolution):
             )
 
     def error(self, reference: Any = None) -> float | None:
-        """The relative L2 error against `reference` (default: the problem's); None where there is none."""
+        """The relative L2 error against `reference` (default: the problem's); None where there is none.
+
+        A reference is a function by argument name, an xarray Dataset, or values at points, a dict of arrays or a
+        DataFrame with coordinates and unknowns as columns.
+
+        !!! example
+            `solution.error({"x": x, "t": t, "u": measured})`
+        """
         with precision.of(self.model):
             return evaluate.relative_l2(self.problem, self.model, reference)
 

@@ -45,7 +45,9 @@ class Stage(NamedTuple):
         def averaged(term: Term) -> Term:
             if not term.worst or term.owner not in curbs:
                 return term
-            law = smoothed(term.law, width * jnp.asarray(curbs[term.owner]), along) if width else term.law
+            law = term.law
+            if width:
+                law = smoothed(law, width * jnp.asarray(curbs[term.owner]), along, problem.vocabulary)
             return dataclasses.replace(term, law=law, sampler=term.chosen.thinned(max(int(THIN * term.points), 1)))
 
         posed = changed(problem, course=course(problem.constraints, self.tempered, self.direction))

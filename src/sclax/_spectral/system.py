@@ -36,6 +36,8 @@ class Piece(NamedTuple):
 
 def pieces(problem: AbstractProblem) -> list[Piece]:
     """The laws, on places whose points can be laid out tile by tile."""
+    if any(problem.vocabulary.pins):
+        raise Unsuited("an unknown of fewer coordinates is looked at elsewhere")
     found = []
     for term in problem.terms:
         place = term.law.place

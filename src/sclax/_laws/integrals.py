@@ -1,0 +1,179 @@
+"""Integrals over some coordinates or over a place, and laws on them."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .._base import Model, checks, precision
+from .._places import AbstractPlace, Box, Pinned, Where, locate
+from .fields import Constant, NamedFunction, components, named, named_on
+from .law import AbstractCondition, AbstractNamed, Law, Parameters
+from .tables import Table, is_table
+from .words import Coordinate, Vocabulary
+
+NODES = {1: 32, 2: 24, 3: 10}  # of Gauss and Legendre along each coordinate, by their number
+POINTS = 2048  # of Sobol in more dimensions and on curved places
+SEEN = 64  # nodes of which each can be looked at by itself
+
+
+class Part(NamedTuple):
+    """A place with nodes on its chart, and their weights."""
+
+    place: AbstractPlace
+    nodes: Float[Array, "m k"]
+    weights: Float[Array, " m"]
+
+
+class Quadrature(eqx.Module):
+    """Sums in the place of integrals over a part of the domain, for every value of the coordinates that `remain`."""
+
+    parts: tuple[Part, ...]
+    names: tuple[str, ...] = eqx.field(static=True)
+    remain: tuple[str, ...] = eqx.field(static=True)
+
+    @property
+    def count(self) -> int:
+        return sum(len(part.nodes) for part in self.parts)
+
+    def _at(self, w: Float[Array, " k"]) -> list[Part]:
+        """The parts where the remaining coordinates have the values `w`, in their precision."""
+        return [
+            Part(Pinned(place, w, self.names, self.remain), nodes.astype(w.dtype), weights.astype(w.dtype))
+            for place, nodes, weights in self.parts
+        ]
+
+    def points(self, w: Float[Array, " k"]) -> Float[Array, "m d"]:
+        """All nodes as points of the domain, where the remaining coordinates have the values `w`."""
+        return jnp.concatenate([jax.vmap(part.place.embed)(part.nodes) for part in self._at(w)])
+
+    def __call__(
+        self,
+        function: NamedFunction | Constant,
+        model: Model,
+        parameters: Parameters,
+        w: Float[Array, " k"],
+        owner: str = "Integral",
+    ) -> Float[Array, " c"]:
+        """The integral of a function where the remaining coordinates have the values `w`."""
+        total = []
+        for part in self._at(w):
+            at = lambda v, place=part.place: components(function.on(model, parameters, place, v), owner)
+            total.append(part.weights @ jax.vmap(at)(part.nodes))
+        return jnp.sum(jnp.stack(total), axis=0)
+
+
+def quadrature(owner: str, over: Any, domain: Box) -> Quadrature:
+    """The sums for `over`: names of coordinates, over their whole intervals, or a place in space."""
+    if isinstance(over, str):
+        over = (over,)
+    if isinstance(over, tuple | list) and over and all(isinstance(name, str) for name in over):
+        for name in over:
+            if name not in domain.names:
+                raise ValueError(
+                    f"{owner}: `over` names `{name}`, which is no coordinate of the domain "
+                    f"({checks.listed(domain.names)})." + checks.nearest(name, domain.names)
+                )
+        if domain.shape is not None and 0 < len(set(over) & set(domain.space)) < len(domain.space):
+            raise ValueError(
+                f"{owner}: `over` has {checks.listed(over)}, but how far the domain reaches along one coordinate of "
+                f"space depends on the others; take all of them, {checks.listed(domain.space)}."
+            )
+        inner = domain.select(name for name in domain.names if name in over)
+        place: AbstractPlace = inner
+    else:
+        inner = domain.select(domain.space)
+        place = _in_space(owner, over, inner)
+    remain = tuple(name for name in domain.names if name not in inner.names)
+    # Not rounded to the precision of this moment: a method may solve in a higher one.
+    with precision.double():
+        return Quadrature(tuple(map(_part, place.parts or (place,))), domain.names, remain)
+
+
+def _in_space(owner: str, over: Where, space: Box) -> AbstractPlace:
+    if over is None or not space.names:
+        raise ValueError(f"{owner}: `over` must name coordinates or be a place in space, got {over!r:.60}.")
+    try:
+        place = locate(owner, over, space, "interior")
+    except ValueError as error:
+        raise ValueError(
+            f'{owner}: `over` must name coordinates, as in over=("x",), or be a place in space, a face or a list of '
+            f"faces. {error}"
+        ) from None
+    if place.finite:
+        raise ValueError(f"{owner}: `over` is given points, on which there is no integral; name coordinates or a face.")
+    return place
+
+
+def _part(place: AbstractPlace) -> Part:
+    chart = place.chart
+    per_axis = NODES.get(chart.dimension)
+    if chart.dimension == 0:
+        return Part(place, jnp.zeros((1, 0)), jnp.ones(1))
+    if per_axis is None or not place.parts:
+        nodes = place.sobol(POINTS)
+        return Part(place, nodes, jnp.full(len(nodes), place.measure / len(nodes)))
+    unit, weights = np.polynomial.legendre.leggauss(per_axis)
+    lower, lengths = np.asarray(chart.lower), chart.lengths
+    mesh = np.stack([m.ravel() for m in np.meshgrid(*[unit] * chart.dimension, indexing="ij")], axis=-1)
+    shares = np.prod(np.meshgrid(*[weights / 2] * chart.dimension, indexing="ij"), axis=0).ravel()
+    return Part(place, jnp.asarray(lower + (mesh + 1) / 2 * lengths), jnp.asarray(shares * place.measure))
+
+
+class IntegralResidual(AbstractNamed):
+    """∫ fn − value, one component for each of fn."""
+
+    function: NamedFunction | Constant
+    value: NamedFunction | Constant
+    quadrature: Quadrature
+
+    def __call__(self, model, parameters, place, w):
+        value = components(self.value(model, parameters, self.quadrature.points(w)[0]), "Integral")
+        return self.quadrature(self.function, model, parameters, w) - value
+
+    def seen(self, parameters, place, w):
+        return self.quadrature.points(w) if self.quadrature.count <= SEEN else None
+
+
+class Integral(AbstractCondition):
+    """A law on integrals:  ∫ fn(u, u_x, …) d(over) = equals  for every value of the other coordinates.
+
+    **Arguments:**
+
+    - `function`: by argument name; a tuple makes several laws. On a face it may ask for `normal`.
+    - `over`: names of coordinates, over their whole intervals, or a place in space such as `domain.face(x=1)` or
+      `domain.boundary`; then the integral is taken at every time and every parameter of a family.
+    - `equals`: a number, or a function or a table of the coordinates that remain.
+
+    Sums are those of Gauss and Legendre, with 32 nodes (24² or 10³ of them in two or three dimensions), and of 2048
+    even points in more dimensions and on curved places.
+
+    !!! example
+        Mass that is conserved: `Integral(lambda u: u, over=("x",), equals=1.0)`; the flux out of a part:
+        `Integral(lambda grad_u, normal: grad_u @ normal, over=domain.boundary)`.
+    """
+
+    function: Callable[..., Any] = eqx.field(static=True)
+    over: Any = ("x",)
+    equals: Any = 0.0
+
+    def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
+        sums = quadrature("Integral", self.over, domain)
+        function = named_on(self.function, vocabulary, "Integral", sums.parts[0].place)
+        data = Vocabulary(vocabulary.coordinates, (), vocabulary.parameters, vocabulary.families)
+        value = named(self.equals, data, "Integral(equals=...)")
+        for quantity in value.quantities:
+            if isinstance(quantity, Coordinate) and domain.names[quantity.number] not in sums.remain:
+                raise ValueError(
+                    f"Integral: `equals` asks for `{domain.names[quantity.number]}`, over which the integral is taken; "
+                    f"{checks.listed(sums.remain)} remain."
+                )
+        place = domain.select(sums.remain)
+        if is_table(self.equals):
+            Table("Integral", self.equals, data).covers(place, data)
+        residual = IntegralResidual(function, value, sums)
+        return Law(residual, place, "integral", function.order, inner=sums.count)
