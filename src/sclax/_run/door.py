@@ -126,7 +126,7 @@ def solve(
 ) -> Any:
     """Finds a function that satisfies the problem's constraints and minimises its objective.
 
-    With neither model nor method, polynomials on tiles are tried first (`Spectral`), where the domain has up to three
+    With neither model nor method, polynomials on tiles are tried first (`Spectral`), where the domain has up to four
     dimensions, for a family too; they take seconds and say whether they converge. Where they do not, a network is
     trained, and the better of both by the laws on spare points is the solution.
 

@@ -32,6 +32,7 @@ TELLING = 14  # coefficients along a whole side
 WORST = 0.4  # of the largest of the last coefficients: what is halved first
 GAIN = 4.0  # by which more polynomials should reduce the last coefficients, else halves are better
 LAST = 3  # coefficients that tell what is missing
+MOST_DIMENSIONS = 4
 STEP_WORK, ALL_AT_ONCE = 8e9, 5e11  # operations of one step, of a slab and of the whole domain
 EARLY_WORK = 5e10  # operations after which there is some sign of convergence
 ALL_WORK, ALL_WORK_3D = 2e12, 2e11  # operations of all steps, some minutes and some ten seconds
@@ -87,12 +88,15 @@ class March:
 
     def __init__(self, problem: AbstractProblem, method: Spectral, held: Held | None = None):
         self.problem, self.method, self.held = problem, method, held or {}
+        dimension = problem.domain.dimension - len(self.held)
+        if dimension > MOST_DIMENSIONS:
+            raise Unsuited(f"products of polynomials are too many in {dimension} dimensions")
         self.laws = pieces(problem)
         self.later = [piece for piece in self.laws if TIME not in dict(piece.place.constants)]
         self.axis = problem.domain.names.index(TIME) if problem.direction else None
         self.forward = problem.direction >= 0
         # A tile of three dimensions has so many polynomials that more and smaller ones cost less.
-        flat = problem.domain.dimension - len(self.held) < 3
+        flat = dimension < 3
         self.most, self.most_work = (method.terms, ALL_WORK) if flat else (method.terms // 2, ALL_WORK_3D)
 
     def compile(self) -> None:

@@ -13,7 +13,7 @@ class Spectral(eqx.Module):
     The paper's constraints hold together or not at all where a solution exists, so that no price is needed: multipliers
     are zero. A tile has more polynomials, or two halves where those would gain little, until the last coefficients are
     below `ambition` of the largest; slabs are as long as that allows, and join to the order that the equations need.
-    For boxes of up to three dimensions and solutions that are smooth piece by piece: fronts, boundary layers, singular
+    For boxes of up to four dimensions and solutions that are smooth piece by piece: fronts, boundary layers, singular
     corners, long and chaotic evolution. Of a family with up to three parameters members are solved where the laws are
     failed most by combinations of the others, and all others are such combinations (`nn.Modes`). What `solve` tries
     first where neither model nor method is given.
