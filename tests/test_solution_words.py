@@ -86,6 +86,8 @@ def test_any_quantity_by_name(solution):
         np.testing.assert_allclose(solution(name, **at), values, rtol=1e-5)
     np.testing.assert_allclose(solution("grad_u", **at), [[2.0, 0.25], [4.0, 1.0]], rtol=1e-6)
     assert solution("grad_u", x=0.5, y=1.0, t=0.0).shape == (2,)
+    assert solution("lap_u", x=0.5, y=1.0, t=0.0).shape == ()
+    assert jax.jit(lambda x: solution("lap_u", x=x, y=1.0, t=0.0))(0.5).shape == ()
     with pytest.raises(ValueError, match="solution: argument `u_z` is not known"):
         solution("u_z", **at)
     with pytest.raises(ValueError, match="`normal` is the outward normal"):

@@ -47,8 +47,8 @@ def _given(owner: str, on: dict[str, Any], domain: Box) -> AbstractPlace:
             "component for each coordinate of space."
         )
     points = {name: values for name, values in on.items() if name not in given}
-    left = [n for n in domain.names if n not in points and n not in domain.space] if set(points) else []
-    others = domain.select(left if set(domain.space) <= set(points) and domain.space else [])
+    whole = bool(domain.space) and set(domain.space) <= set(points)  # else something is missing, which `columns` says
+    others = domain.select(name for name in domain.names if whole and name not in points)
     filled = points | {name: domain.ends(name)[0] for name in others.names}
     rows = columns(owner, filled, domain).reshape(-1, domain.dimension)
     normals = _normals(owner, {name: on[name] for name in given}, rows, domain) if given else None

@@ -105,14 +105,14 @@ class Solution(AbstractSolution):
             points, shape = self._points("solution", coordinates)
             found = quantities.differentiable(self.problem, self.model, name, points)
             if name is not None:
-                return found.reshape(*shape, *found.shape[1:])
+                return found.reshape(shape + found.shape[1:])
             values = {u: found[:, k].reshape(shape) for k, u in enumerate(self.problem.unknowns)}
         elif name is not None:
             with precision.of(self.model):
                 points, shape = self._points("solution", coordinates)
                 found = np.asarray(quantities.by_name(self.problem, self.model, name, points))
             self._tell_outside("solution", coordinates)
-            return jnp.asarray(found.reshape(*shape, *found.shape[1:]))
+            return jnp.asarray(found.reshape(shape + found.shape[1:]))
         else:
             values = {u: jnp.asarray(array) for u, array in self._values(coordinates).items()}
             self._tell_outside("solution", coordinates)
