@@ -229,6 +229,7 @@ def test_select_of_nothing_is_a_single_point():
 def test_a_face_far_from_the_origin_is_the_one_asked_for():
     box = scl.Box(x=(1e6, 1e6 + 0.5))
     assert box.face(x=1e6 + 0.5).fixed == (("x", 1e6 + 0.5),)
+    assert box.face(x=1e6 + 0.2).fixed == (("x", 1e6 + 0.2),)  # an inner one, and no end
     assert [piece.fixed[0][1] for piece in box.boundary.pieces] == [1e6, 1e6 + 0.5]
 
 
