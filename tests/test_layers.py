@@ -17,8 +17,8 @@ TABLE = (
         "_base": """caches checks digests extras files functions modules precision signatures typing words zips""",
     },
     {
-        "_places": """boundary box face faces forms held meshes parts place points polygons reading rejection shapes
-            slices sobol surfaces""",
+        "_places": """boundary box corners face faces forms held meshes parts place points polygons reading
+            rejection shapes slices sobol surfaces""",
     },
     {
         "samplers": "_base _baselines _chains _drawn _points",

@@ -134,6 +134,46 @@ def test_the_smooth_distance_vanishes_on_the_boundary_like_the_distance_and_is_p
     assert np.quantile(slope, 0.95) < 1.2
 
 
+def test_values_on_the_boundary_of_a_shape_hold_by_construction():
+    domain = holed()
+    network = scl.nn.MLP(domain, width=8, depth=2, key=jr.key(0))
+    model = scl.nn.HardConstraint(network, lambda u, distance, x, y: x * y + distance * u, domain)
+    edge = embed_all(domain.boundary, domain.boundary.sobol(300))
+    np.testing.assert_allclose(jax.vmap(model)(edge)[:, 0], edge[:, 0] * edge[:, 1], atol=1e-4)
+    inside = domain.uniform(100, jr.key(1))
+    assert np.max(np.abs(jax.vmap(model)(inside)[:, 0] - inside[:, 0] * inside[:, 1])) > 1e-2
+
+
+def test_corners_that_point_into_a_domain_are_found_and_known_to_networks():
+    """Of an L one, with an angle of 3π/2; r^(2/3) cos(2φ/3) vanishes on both edges there, and is harmonic."""
+    for domain in (
+        scl.Polygon({"x": [-1, 1, 1, 0, 0, -1], "y": [-1, -1, 0, 0, 1, 1]}),
+        square() - scl.Box(x=(0, 1), y=(0, 1)),
+    ):
+        ((x, y, angle, middle),) = domain.corners
+        assert (x, y) == (0, 0)
+        assert angle == pytest.approx(1.5 * math.pi)
+        assert middle == pytest.approx(-0.75 * math.pi)
+    assert len((square() - scl.Box(x=(-0.2, 0.2), y=(-0.2, 0.2))).corners) == 4
+    assert not holed().corners
+    assert not square().corners
+    features = scl.nn.Corners(domain)
+    assert features.size == 4
+    singular = lambda z: features(z)[2]
+    edges = jnp.asarray([[0.0, 0.3], [0.0, 0.9], [0.4, 0.0], [0.8, 0.0]])
+    np.testing.assert_allclose(jax.vmap(singular)(edges), 0.0, atol=1e-6)
+    assert singular(jnp.asarray([-0.5, -0.5])) == pytest.approx(0.5 ** (1 / 3), rel=1e-5)
+    with jax.enable_x64(True):
+        points = jnp.asarray([[-0.3, 0.2], [0.4, -0.7], [-0.1, -0.2]], "float64")
+        laplacians = jax.vmap(lambda z: jnp.trace(jax.hessian(singular)(z)))(points)
+        np.testing.assert_allclose(laplacians, 0.0, atol=1e-10)
+    assert np.all(np.isfinite(features(jnp.zeros(2))))
+    assert np.all(np.isfinite(jax.jacfwd(features)(jnp.zeros(2))))
+    assert scl.nn.MLP(domain, key=jr.key(0)).embedding.size == 4
+    with pytest.raises(ValueError, match="leave the embedding out"):
+        scl.nn.Corners(square())
+
+
 def test_a_sphere_of_any_dimension_is_drawn_evenly():
     """On the unit sphere of d dimensions E x_i² = 1/d and E x_i⁴ = 3/(d (d + 2))."""
     for d in (2, 3, 4, 6):

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from .._base import Key, Point, changed, checks
+from .corners import Corner, reentrant
 from .place import TIME, AbstractPlace
 from .rejection import kept
 from .shapes import COUNT, AbstractShape, BoxShape, Combined
@@ -46,6 +47,7 @@ class Box(AbstractPlace):
     periodic: tuple[str, ...] = eqx.field(static=True)
     shape: AbstractShape | None
     share: float = eqx.field(static=True)  # of the box, which the shape fills
+    corners: tuple[Corner, ...] = eqx.field(static=True)  # that point into the shape
 
     def __init__(self, **intervals: Any):
         if not intervals:
@@ -62,7 +64,7 @@ class Box(AbstractPlace):
         self.upper = tuple(high for _, high in ends)
         self.parameters = ()
         self.periodic = ()
-        self.shape, self.share = None, 1.0
+        self.shape, self.share, self.corners = None, 1.0, ()
 
     def select(self, names: Iterable[str]) -> "Box":
         """The box of some of the coordinates; none of them gives the box of a single point."""
@@ -76,6 +78,7 @@ class Box(AbstractPlace):
             self,
             shape=self.shape if kept_shape else None,
             share=self.share if kept_shape else 1.0,
+            corners=self.corners if kept_shape else (),
             names=names,
             lower=tuple(self.lower[i] for i in index),
             upper=tuple(self.upper[i] for i in index),
@@ -119,7 +122,7 @@ class Box(AbstractPlace):
             raise ValueError(
                 "Box: the shape is empty: no point is in it. Look at where its parts lie, and what is taken from what."
             )
-        return changed(box, share=share)
+        return changed(box, share=share, corners=reentrant(shape))
 
     def _filled(self) -> float:
         """How much of the box the shape fills, by a formula where there is one."""
@@ -135,7 +138,7 @@ class Box(AbstractPlace):
     @property
     def bounding(self) -> "Box":
         """The box without its shape."""
-        return changed(self, shape=None, share=1.0)
+        return changed(self, shape=None, share=1.0, corners=())
 
     @property
     def beyond_space(self) -> "Box":
@@ -164,7 +167,7 @@ class Box(AbstractPlace):
         )
         shape = self.shape if self.shape is not None else other.shape
         if shape is None or set(product.space) == set(shape.names):
-            return changed(product, shape=shape, share=self.share * other.share)
+            return changed(product, shape=shape, share=self.share * other.share, corners=self.corners + other.corners)
         raise ValueError(
             "Box: a shape may be multiplied by time, Interval(t=(0, 1)), and not by another coordinate of space, got "
             f"{checks.listed(other.names if self.shape is not None else self.names)}."

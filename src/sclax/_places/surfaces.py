@@ -49,6 +49,10 @@ class AbstractSurface(eqx.Module):
     def size(self, at: At) -> float:
         """Length or area."""
 
+    def segments(self) -> np.ndarray:
+        """The straight edges of a surface in the plane, ends of each: of shape (edges, 2, 2). A round one has none."""
+        return np.zeros((0, 2, 2))
+
 
 class Sphere(AbstractSurface):
     """|x − centre| = radius, in any dimension."""
@@ -166,6 +170,11 @@ class BoxFaces(AbstractSurface):
     def size(self, at):
         return float(np.sum(self._areas))
 
+    def segments(self):
+        (x, y), (high_x, high_y) = self.lower[:2], self.upper[:2]
+        corners = np.asarray([(x, y), (high_x, y), (high_x, high_y), (x, high_y)])
+        return np.stack([corners, np.roll(corners, -1, axis=0)], axis=1)
+
 
 class Edges(AbstractSurface):
     """Straight edges in two dimensions; the shape lies to the left of each."""
@@ -195,6 +204,9 @@ class Edges(AbstractSurface):
 
     def size(self, at):
         return float(sum(self.shares))
+
+    def segments(self):
+        return np.stack([np.asarray(self.starts), np.asarray(self.ends)], axis=1)
 
 
 class Triangles(AbstractSurface):

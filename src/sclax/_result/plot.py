@@ -65,9 +65,9 @@ def label(name: str) -> str:
 
 
 def _shown(problem: Problem) -> tuple[str, ...]:
-    """The one or two coordinates along which a figure runs: time across, space up."""
+    """The one or two coordinates along which a figure runs: time across, space up; of a shape the plane of space."""
     space = problem.domain.space
-    if TIME in problem.domain.names:
+    if TIME in problem.domain.names and problem.domain.shape is None:
         return (TIME, space[0]) if space else (TIME,)
     return space[:2]
 
@@ -86,7 +86,8 @@ def _slice(problem: Problem, at: Mapping[str, float]) -> tuple[tuple[str, ...], 
         if name in shown:
             axes[name] = np.linspace(low, high, 200)
         else:
-            axes[name] = np.asarray([float(at.get(name, (low + high) / 2))])
+            middle = (low + high) / 2 if abs(low + high) > 1e-9 * (high - low) else 0.0
+            axes[name] = np.asarray([float(at.get(name, middle))])
     return shown, axes
 
 

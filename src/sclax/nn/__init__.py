@@ -3,6 +3,7 @@ function on a grid to those of another. Any callable pytree works in their place
 
 from ._chebyshev import Chebyshev as Chebyshev
 from ._chebyshev import differentiation as differentiation
+from ._embeddings import Corners as Corners
 from ._embeddings import FourierFeatures as FourierFeatures
 from ._embeddings import PeriodicEmbedding as PeriodicEmbedding
 from ._embeddings import Rescale as Rescale

@@ -31,6 +31,50 @@ class Rescale(eqx.Module):
         return (2 * z - lower - upper) / (upper - lower)
 
 
+class Corners(eqx.Module):
+    """Rescaled coordinates, and at each corner that points into a plane domain the functions
+
+        r^α cos αφ,   r^α sin αφ,   α = π / (angle of the domain at the corner),
+
+    of the distance r and the direction φ from its middle: what solutions of Laplace's equation look like there. Their
+    slope is infinite at the corner, which no smooth network comes close to. The default of an `MLP` on such a domain.
+
+    !!! example
+        `MLP(domain, embedding=Corners(domain), key=key)`
+    """
+
+    rescale: Rescale
+    columns: tuple[int, int] = eqx.field(static=True)
+    corners: tuple[tuple[float, ...], ...] = eqx.field(static=True)  # x, y, exponent, direction of the middle
+    length: float = eqx.field(static=True)
+
+    def __init__(self, domain: Box):
+        if not domain.corners:
+            raise ValueError("Corners: no corner of the domain points into it; leave the embedding out.")
+        self.rescale = Rescale(domain)
+        first, second = (domain.names.index(name) for name in domain.space)
+        self.columns = first, second
+        self.corners = tuple((c.x, c.y, math.pi / c.angle, c.middle) for c in domain.corners)
+        self.length = max(domain.ends(name)[1] - domain.ends(name)[0] for name in domain.space) / 2
+
+    @property
+    def size(self) -> int:
+        return self.rescale.size + 2 * len(self.corners)
+
+    def __call__(self, z: Point) -> Float[Array, " m"]:
+        features = [self.rescale(z)]
+        for x, y, exponent, middle in self.corners:
+            dx, dy = ((z[i] - c) / self.length for i, c in zip(self.columns, (x, y), strict=True))
+            # Turned so that the cut of the angle is where the domain is not.
+            across, up = dx * math.cos(middle) + dy * math.sin(middle), dy * math.cos(middle) - dx * math.sin(middle)
+            squares = across**2 + up**2
+            at = squares > 0
+            size = jnp.where(at, jnp.exp(exponent / 2 * jnp.log(jnp.where(at, squares, 1.0))), 0.0)
+            angle = exponent * jnp.arctan2(jnp.where(at, up, 0.0), jnp.where(at, across, 1.0))
+            features.append(jnp.stack([size * jnp.cos(angle), size * jnp.sin(angle)]))
+        return jnp.concatenate(features)
+
+
 class PeriodicEmbedding(eqx.Module):
     """Exact periodicity:  c ↦ (cos 2πkc/L, sin 2πkc/L), k = 1 … `harmonics`;  other coordinates are rescaled.
 

@@ -8,15 +8,19 @@ from jaxtyping import Array, Float
 from .._base import Point, checks, signature
 from .._places import Box
 
+DISTANCE = "distance"
+
 
 class HardConstraint(eqx.Module):
     """A network whose output is transformed so that conditions hold by construction:  u(z) = fn(network(z), z).
 
     `function` gets the network's outputs by the names of the unknowns and the coordinates by theirs; for several
-    unknowns it returns a tuple.
+    unknowns it returns a tuple. `distance` is a smooth function that vanishes on the boundary of space, of a shape too,
+    like the distance to it.
 
     !!! example
-        u(x, 0) = sin x exactly: `HardConstraint(net, lambda u, x, t: jnp.sin(x) + t * u, domain)`
+        u(x, 0) = sin x exactly: `HardConstraint(net, lambda u, x, t: jnp.sin(x) + t * u, domain)`; u = g on all of the
+        boundary: `HardConstraint(net, lambda u, distance, x, y: g(x, y) + distance * u, domain)`
     """
 
     network: Callable[..., Any]
@@ -32,19 +36,22 @@ class HardConstraint(eqx.Module):
         unknowns: tuple[str, ...] = ("u",),
     ):
         self.network, self.function, self.domain, self.unknowns = network, function, domain, tuple(unknowns)
-        known = (*self.unknowns, *domain.names)
+        known = (*self.unknowns, *domain.names, DISTANCE)
         for name in signature(function, "HardConstraint", taken=known):
             if name not in known:
                 raise ValueError(
                     f"HardConstraint: `function` may use the unknowns {checks.listed(self.unknowns)} and the "
-                    f"coordinates {checks.listed(domain.names)}, but no derivatives, got {checks.listed([name])}."
-                    + checks.nearest(name, known)
+                    f"coordinates {checks.listed(domain.names)} and `{DISTANCE}`, but no derivatives, got "
+                    f"{checks.listed([name])}." + checks.nearest(name, known)
                 )
 
     def __call__(self, z: Point) -> Float[Array, " m"]:
         values = dict(zip(self.domain.names, z, strict=True))
         values |= dict(zip(self.unknowns, jnp.atleast_1d(self.network(z)), strict=True))
-        found = self.function(*(values[name] for name in signature(self.function, "HardConstraint")))
+        names = signature(self.function, "HardConstraint")
+        if DISTANCE in names:
+            values.setdefault(DISTANCE, self.domain.distance(z))
+        found = self.function(*(values[name] for name in names))
         return jnp.stack([jnp.asarray(part) for part in (found if isinstance(found, tuple | list) else (found,))])
 
 

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from .._base import Key, Point, checks
 from .._places import Box
-from ._embeddings import Rescale
+from ._embeddings import Corners, Rescale
 
 
 class Dense(eqx.Module):
@@ -34,7 +34,8 @@ class MLP(eqx.Module):
     - `domain`: scales the inputs; `problem.domain` includes the parameters of a family.
     - `outputs`: one for each unknown.
     - `width`, `depth`: neurons of a hidden layer, number of hidden layers. Good values: the paper's 4 × 50.
-    - `embedding`: a first layer in place of the scaling, such as `PeriodicEmbedding(domain, "x")`.
+    - `embedding`: a first layer in place of the scaling, such as `PeriodicEmbedding(domain, "x")`; where corners point
+      into the domain, `Corners(domain)` by default.
 
     !!! example
         `MLP(problem.domain, width=50, depth=4, key=jax.random.key(0))`
@@ -58,7 +59,7 @@ class MLP(eqx.Module):
         if not isinstance(domain, Box):
             raise ValueError(f"MLP: `domain` must be a Box, such as problem.domain, got {domain!r}.")
         width, depth = checks.count("MLP", "width", width), checks.count("MLP", "depth", depth)
-        self.embedding = Rescale(domain) if embedding is None else embedding
+        self.embedding = (Corners(domain) if domain.corners else Rescale(domain)) if embedding is None else embedding
         sizes = [self.embedding.size, *[width] * depth, checks.count("MLP", "outputs", outputs)]
         keys = jr.split(key, len(sizes) - 1)
         self.layers = tuple(Dense(i, o, key=k) for i, o, k in zip(sizes[:-1], sizes[1:], keys, strict=True))

@@ -11,7 +11,7 @@ import numpy as np
 from .._base import remade
 from .._places import Box
 from ._chebyshev import Chebyshev
-from ._embeddings import FourierFeatures, PeriodicEmbedding, Rescale
+from ._embeddings import Corners, FourierFeatures, PeriodicEmbedding, Rescale
 from ._hard import Plus
 from ._mlp import MLP, Dense
 from ._modes import Modes
@@ -22,7 +22,7 @@ _CLASSES: dict[str, type] = {
     c.__name__: c
     for c in (
         *(Box, Chebyshev, DeepONet, Dense, FNO, FourierFeatures, MLP, Modes, PeriodicEmbedding, Plus, Rescale),
-        *(SpectralConvolution, Tiles),
+        *(Corners, SpectralConvolution, Tiles),
     )
 }
 _FUNCTIONS = {
