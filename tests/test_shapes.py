@@ -150,13 +150,16 @@ def test_corners_that_point_into_a_domain_are_found_and_known_to_networks():
         scl.Polygon({"x": [-1, 1, 1, 0, 0, -1], "y": [-1, -1, 0, 0, 1, 1]}),
         square() - scl.Box(x=(0, 1), y=(0, 1)),
     ):
+        domain = domain.knowing_corners()
         ((x, y, angle, middle),) = domain.corners
         assert (x, y) == (0, 0)
         assert angle == pytest.approx(1.5 * math.pi)
         assert middle == pytest.approx(-0.75 * math.pi)
-    assert len((square() - scl.Box(x=(-0.2, 0.2), y=(-0.2, 0.2))).corners) == 4
-    assert not holed().corners
-    assert not square().corners
+    assert len((square() - scl.Box(x=(-0.2, 0.2), y=(-0.2, 0.2))).knowing_corners().corners) == 4
+    assert not holed().knowing_corners().corners
+    assert not square().knowing_corners().corners
+    problem = scl.Problem(domain, constraints={"pde": scl.worst_case(lambda lap_u: lap_u + 1) <= 1e-3})
+    assert problem.domain.corners == domain.corners
     features = scl.nn.Corners(domain)
     assert features.size == 4
     singular = lambda z: features(z)[2]

@@ -47,7 +47,7 @@ class Box(AbstractPlace):
     periodic: tuple[str, ...] = eqx.field(static=True)
     shape: AbstractShape | None
     share: float = eqx.field(static=True)  # of the box, which the shape fills
-    corners: tuple[Corner, ...] = eqx.field(static=True)  # that point into the shape
+    corners: tuple[Corner, ...] = eqx.field(static=True)  # that point into the shape, where somebody has looked
 
     def __init__(self, **intervals: Any):
         if not intervals:
@@ -122,7 +122,11 @@ class Box(AbstractPlace):
             raise ValueError(
                 "Box: the shape is empty: no point is in it. Look at where its parts lie, and what is taken from what."
             )
-        return changed(box, share=share, corners=reentrant(shape))
+        return changed(box, share=share)
+
+    def knowing_corners(self) -> "Box":
+        """The same box, which knows the corners that point into its shape: a problem's domain does."""
+        return self if self.shape is None else changed(self, corners=reentrant(self.shape))
 
     def _filled(self) -> float:
         """How much of the box the shape fills, by a formula where there is one."""
@@ -198,7 +202,7 @@ class Box(AbstractPlace):
                 f"Box: in `a {sign} b` time belongs to `a`: multiply by Interval(t=...) at the end, (a {sign} b) * "
                 "Interval(t=(0, 1))."
             )
-        return self.around(Combined(names=self.space, first=self._as_shape(), second=other._as_shape(), signs=signs))
+        return self.around(Combined(self._as_shape(), other._as_shape(), signs))
 
     def _as_shape(self) -> AbstractShape:
         if self.shape is not None:

@@ -35,7 +35,7 @@ ASIDE = 1e-5  # of a shape's size: how far to both sides of a surface one looks 
 COUNT = 2**17  # points by which a volume without a formula is counted
 Earlier = tuple["AbstractShape", ...]
 Alive = Bool[Array, ""]
-LOOKS = 2**10  # points of a surface that say how much of it bounds the whole
+LOOKS = 2**10  # points of a surface that say where it lies
 
 
 class AbstractShape(eqx.Module):
@@ -244,6 +244,11 @@ class Combined(AbstractShape):
     second: AbstractShape
     signs: tuple[int, int, int] = eqx.field(static=True)  # of the first, the second, and the whole
     names: tuple[str, ...] = eqx.field(static=True)
+    enclosed: float | None = eqx.field(static=True)
+
+    def __init__(self, first: AbstractShape, second: AbstractShape, signs: tuple[int, int, int]):
+        self.first, self.second, self.signs, self.names = first, second, signs, first.names
+        self.enclosed = None if first.parameters or second.parameters else _together(first, second, signs)
 
     def level(self, x, at):
         one, two, whole = self.signs
@@ -279,27 +284,14 @@ class Combined(AbstractShape):
         return low, high
 
     def volume(self, at):
-        """By formula where the surfaces of the two do not cross."""
-        a, b = self.first.volume(at), self.second.volume(at)
-        if a is None or b is None:
-            return None
-        shares, count = alive_shares(self, at), len(self.first.leaves())
-        match (self.signs, set(shares[:count]), set(shares[count:])):
-            case ((1, -1, 1), one, two) if one == two == {1.0}:
-                return a - b
-            case ((-1, -1, -1), one, two) if one == two == {1.0}:
-                return a + b
-            case (_, one, two) if (one, two) == ({1.0}, {0.0}):
-                return a
-        return None
+        return self.enclosed
 
     @property
     def parameters(self):
         return tuple(dict.fromkeys(self.first.parameters + self.second.parameters))
 
     def fixing(self, values):
-        first, second = self.first.fixing(values), self.second.fixing(values)
-        return Combined(names=self.names, first=first, second=second, signs=self.signs)
+        return Combined(self.first.fixing(values), self.second.fixing(values), self.signs)
 
 
 def size_of(shape: AbstractShape, at: At) -> float:
@@ -330,15 +322,29 @@ def earlier_shapes(leaves: tuple[Leaf, ...], number: int) -> Earlier:
     return tuple(leaf.shape for leaf in leaves[:number] if leaf.shape is not leaves[number].shape)
 
 
-def alive_shares(whole: AbstractShape, at: At) -> tuple[float, ...]:
-    """How much of each surface bounds the whole shape."""
+def _together(first: AbstractShape, second: AbstractShape, signs: tuple[int, int, int]) -> float | None:
+    """The volume of two shapes as one, where one lies wholly inside or outside the other."""
+    a, b = first.volume({}), second.volume({})
+    if a is None or b is None:
+        return None
+    match (signs, _lies(second, first, {}), _lies(first, second, {})):
+        case ((1, -1, 1), "in", "out"):
+            return a - b
+        case ((1, -1, 1), "out", "out") | ((-1, -1, -1), "in", "out") | ((1, 1, 1), "out", "in"):
+            return a
+        case ((-1, -1, -1), "out", "out"):
+            return a + b
+        case ((-1, -1, -1), "out", "in") | ((1, 1, 1), "in", "out"):
+            return b
+    return None
+
+
+def _lies(one: AbstractShape, other: AbstractShape, at: At) -> str | None:
+    """Whether all surfaces of one shape are inside another, all outside, or neither can be said."""
     with jax.ensure_compile_time_eval():
-        aside, leaves = ASIDE * size_of(whole, at), whole.leaves()
-        shares = []
-        for i, leaf in enumerate(leaves):
+        sides = set()
+        for leaf in one.leaves():
             v = jnp.asarray(sobol(leaf.surface.columns, int(math.log2(LOOKS))) + 0.5 / LOOKS)
-            earlier = earlier_shapes(leaves, i)
-            bounds = lambda v, i=i, leaf=leaf, earlier=earlier: alive(whole, i, leaf, earlier, v, at, aside)
-            found = jax.vmap(bounds)(v)
-            shares.append(float(np.mean(found)))
-        return tuple(shares)
+            levels = jax.vmap(lambda v, leaf=leaf: other.level(leaf.surface.embed(v, at), at))(v)
+            sides |= {"in" if np.all(levels < 0) else "out" if np.all(levels > 0) else None}
+        return sides.pop() if len(sides) == 1 else None

@@ -91,6 +91,7 @@ class Problem(AbstractProblem):
         periodic = [name for s in sums.values() for _, m in s.parts for name in m.wraps]
         domain = domain.fixing({name: float(value) for name, value in fixed.items()}).join(ranges)
         shaping = _shaping(domain)
+        domain = domain.knowing_corners()
         domain = domain.wrapping(name for name in periodic if name in domain.names)
         pins = tuple(_pins(name, coordinates[name], domain) for name in coordinates)
         vocabulary = Vocabulary(domain.names, unknowns, tuple(fixed), domain.parameters, pins=pins)
