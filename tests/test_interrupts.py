@@ -216,11 +216,17 @@ np.savez(sys.argv[2], merit=solution.history["merit"], kept=solution.history["ke
 def test_a_real_ctrl_c_is_one(tmp_path):
     """SIGINT to a process in training: it ends by itself, with what it has learned, and resumes."""
     script = PROCESS.replace("steps=60", "steps=100000")
-    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "run"), str(tmp_path / "a.npz")])
-    states = tmp_path / "run" / "states"
-    while not (states.exists() and any(states.glob("*.state"))):
-        assert process.poll() is None
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=120) == 0
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "run"), str(tmp_path / "a.npz")],
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which a shell's background jobs ignore
+    )
+    try:
+        states = tmp_path / "run" / "states"
+        while not (states.exists() and any(states.glob("*.state"))):
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=120) == 0
+    finally:
+        process.kill()
     assert len(np.load(tmp_path / "a.npz")["merit"]) >= 1
