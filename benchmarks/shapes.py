@@ -6,6 +6,7 @@ difference is in the record as the error of the reference.
 """
 
 import argparse
+import inspect
 import json
 from typing import NamedTuple
 
@@ -96,16 +97,20 @@ def heat():
     return Case(problem, by_points(reference), reference["error"])
 
 
+def by_name(function, names):
+    """A function of any number of arguments as one of these names."""
+    named = lambda *values: function(*values)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    named.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
+    return named
+
+
 def poisson(dimension):
     names = [f"x{i}" for i in range(dimension)]
     domain = scl.Box(**dict.fromkeys(names, (0.0, 1.0)))
-    sines = lambda point: sum(jnp.sin(jnp.pi * point[name] / 2) for name in names)
-    # Functions by argument name, of as many names as there are dimensions.
-    exact = eval(f"lambda {', '.join(names)}: f(dict({', '.join(f'{n}={n}' for n in names)}))", {"f": sines})
-    law = eval(
-        f"lambda lap_u, {', '.join(names)}: lap_u + c * f(dict({', '.join(f'{n}={n}' for n in names)}))",
-        {"f": sines, "c": float(jnp.pi) ** 2 / 4},
-    )
+    sines = lambda *point: sum(jnp.sin(jnp.pi * x / 2) for x in point)
+    exact = by_name(sines, names)
+    law = by_name(lambda lap_u, *point: lap_u + jnp.pi**2 / 4 * sines(*point), ["lap_u", *names])
     problem = scl.Problem(
         domain=domain,
         objective=scl.average(scl.Dirichlet(exact)),
