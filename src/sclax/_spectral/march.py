@@ -155,7 +155,7 @@ class March:
         """How far it has come, in words."""
         way = "" if self.axis is None else f"{self.share(marched):.0%} of the time, "
         count = sum(len(part.tiles) for part in marched.parts)
-        return f"{way}{count} tiles, last coefficients {marched.tail:.0e}"
+        return f"{way}{count} tile{'s' * (count != 1)}, last coefficients {marched.tail:.0e}"
 
     def model(self, marched: Marched) -> Model:
         """The tiles as a model: polynomials of the whole domain where there is but one."""
