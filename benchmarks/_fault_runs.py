@@ -19,6 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
+HEARS = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs ignore
+"""
 ALL_NUMBERS = """
 import sys
 import jax
@@ -61,7 +65,7 @@ LEARNED = 3  # the exit code of a process that was interrupted and gave what it 
 
 
 def started(kind, place, cache):
-    words = [sys.executable, "-c", JOBS[kind], str(place / "state"), str(place / "result.npz")]
+    words = [sys.executable, "-c", HEARS + JOBS[kind], str(place / "state"), str(place / "result.npz")]
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}  # which all of them share
     return subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True)
 

@@ -202,7 +202,8 @@ def test_ctrl_c_twice_waits_until_what_was_learned_is_safe(tmp_path, monkeypatch
 
 
 PROCESS = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs ignore
 import numpy as np
 import sclax as scl
 from sclax._run import controller
@@ -218,7 +219,6 @@ def test_a_real_ctrl_c_is_one(tmp_path):
     script = PROCESS.replace("steps=60", "steps=100000")
     process = subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path / "run"), str(tmp_path / "a.npz")],
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which a shell's background jobs ignore
     )
     try:
         states = tmp_path / "run" / "states"

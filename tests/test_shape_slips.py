@@ -5,28 +5,32 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sclax as scl
 
 number = st.floats(-1.0, 1.0).map(lambda v: round(v, 2))
 length = st.floats(0.2, 1.0).map(lambda v: round(v, 2))
-disks = st.tuples(number, number, length).map(
-    lambda p: (scl.Disk(x=p[0], y=p[1], radius=p[2]), shapely.Point(p[0], p[1]).buffer(p[2], quad_segs=200))
-)
+
+
+def disk(x, y, radius):
+    return scl.Disk(x=x, y=y, radius=radius), shapely.Point(x, y).buffer(radius, quad_segs=200)
+
+
+def triangle(x, y, a):
+    ours = scl.Polygon({"x": [x, x + a, x], "y": [y, y, y + 2 * a]})
+    return ours, shapely.Polygon([(x, y), (x + a, y), (x, y + 2 * a)])
+
+
+disks = st.tuples(number, number, length).map(lambda p: disk(*p))
 boxes = st.tuples(number, number, length, length).map(
     lambda p: (
         scl.Box(x=(p[0], p[0] + p[2]), y=(p[1], p[1] + p[3])),
         shapely.box(p[0], p[1], p[0] + p[2], p[1] + p[3]),
     )
 )
-triangles = st.tuples(number, number, length).map(
-    lambda p: (
-        scl.Polygon({"x": [p[0], p[0] + p[2], p[0]], "y": [p[1], p[1], p[1] + 2 * p[2]]}),
-        shapely.Polygon([(p[0], p[1]), (p[0] + p[2], p[1]), (p[0], p[1] + 2 * p[2])]),
-    )
-)
+triangles = st.tuples(number, number, length).map(lambda p: triangle(*p))
 SIGNS = {
     "|": (lambda a, b: a | b, lambda a, b: a.union(b)),
     "&": (lambda a, b: a & b, lambda a, b: a.intersection(b)),
@@ -34,10 +38,12 @@ SIGNS = {
 }
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(
     st.lists(st.one_of(disks, boxes, triangles), min_size=2, max_size=4), st.lists(st.sampled_from("|&-"), min_size=3)
 )
+@example([disk(0, 0, 1), triangle(0, 0, 1), disk(0, 0, 1)], ["|", "-", "|"])  # an arc bounds, and so does its double
+@example([triangle(0, 0, 0.75), disk(0, 0, 0.38)], ["-", "|", "|"])  # an edge along a diagonal of all points
 def test_what_is_inside_is_what_shapely_says(shapes, signs):
     ours, theirs = shapes[0]
     for (shape, other), sign in zip(shapes[1:], signs, strict=False):
@@ -63,6 +69,17 @@ def open_mesh():
 
     box = trimesh.creation.box((1, 1, 1))
     return trimesh.Trimesh(box.vertices, box.faces[:-1])
+
+
+def measured(table):
+    domain = square() - scl.Disk(x=0, y=0, radius=0.5)
+    return scl.Problem(domain, objective=scl.average(scl.Observations(table)))
+
+
+def test_points_of_a_coarse_outline_may_lie_a_little_beyond_it():
+    turns = np.linspace(0, 2 * np.pi, 40)
+    on = {"x": 0.4999 * np.cos(turns), "y": 0.4999 * np.sin(turns)}  # just in the hole
+    assert measured({**on, "u": 0 * turns}).unknowns == ("u",)
 
 
 SLIPS = [
@@ -110,6 +127,10 @@ SLIPS = [
             objective=scl.average(scl.Neumann(0.0, on=scl.Disk(x=0, y=0, radius=1).face(x=0.0))),
         ),
         ("inside the domain", "no outward normal"),
+    ),
+    (
+        lambda: measured({"x": [0.9, 0.1, 0.0], "y": [0.9, 0.2, 0.0], "u": [0.0, 0.0, 0.0]}),
+        ("index 1", "x = 0.1, y = 0.2", "outside the domain's shape", "2 of the 3"),
     ),
 ]
 

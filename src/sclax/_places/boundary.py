@@ -12,7 +12,7 @@ from .box import Box
 from .parts import filtered_grid, share_of
 from .place import AbstractPlace
 from .rejection import kept
-from .shapes import ASIDE, AbstractShape, Leaf, alive, earlier_shapes, outward, size_of
+from .shapes import ASIDE, Leaf, bounds_it, size_of
 from .surfaces import picked
 
 
@@ -26,7 +26,6 @@ class Boundary(AbstractPlace):
 
     domain: Box
     leaves: tuple[Leaf, ...]
-    earlier: tuple[tuple[AbstractShape, ...], ...]
     numbers: tuple[int, ...] = eqx.field(static=True)  # of the surfaces among those of the shape
     sizes: tuple[float, ...] = eqx.field(static=True)
     share: float = eqx.field(static=True)
@@ -44,7 +43,6 @@ class Boundary(AbstractPlace):
             none = 'no shape has a name; give it one, for example Disk(..., name="hole").'
             raise ValueError(f"boundary: no part is named {name!r}; {others if names else none}")
         self.leaves, self.numbers = tuple(every[i] for i in chosen), tuple(chosen)
-        self.earlier = tuple(earlier_shapes(every, i) for i in chosen)
         self.sizes = tuple(leaf.surface.size(at) for leaf in self.leaves)
         self.aside = ASIDE * size_of(domain.shape, at)
         self.share = 1.0
@@ -89,10 +87,10 @@ class Boundary(AbstractPlace):
         return which, w[: self._columns].at[0].set(along), w[self._columns :]
 
     def _of_each(self, w: Float[Array, " k"], function: Callable[..., Array]) -> Array:
-        """What a function (number, surface coordinates, parameters) gives for the surface on which a point lies."""
+        """What a function (leaf, surface coordinates, parameters) gives for the surface on which a point lies."""
         which, v, rest = self._parts(w)
         at = dict(zip(self.domain.beyond_space.names, rest, strict=True))
-        found = [function(i, v[: leaf.surface.columns], at) for i, leaf in enumerate(self.leaves)]
+        found = [function(leaf, v[: leaf.surface.columns], at) for leaf in self.leaves]
         return jnp.stack(found)[which] if len(found) > 1 else found[0]
 
     def _with_rest(self, x: Float[Array, " d"], rest: Float[Array, " r"]) -> Point:
@@ -101,18 +99,22 @@ class Boundary(AbstractPlace):
         return jnp.stack([next(beyond) if name in names else next(space) for name in self.domain.names])
 
     def embed(self, w: Float[Array, " k"]) -> Point:
-        x = self._of_each(w, lambda i, v, at: self.leaves[i].surface.embed(v, at))
+        x = self._of_each(w, lambda leaf, v, at: leaf.surface.embed(v, at))
         return self._with_rest(x, w[self._columns :])
 
     def normal(self, w: Float[Array, " k"]) -> Point:
-        n = self._of_each(w, lambda i, v, at: outward(self.leaves[i], v, at))
+        n = self._of_each(w, lambda leaf, v, at: leaf.outward(v, at))
         return self._with_rest(n, jnp.zeros_like(w[self._columns :]))
 
     def contains(self, w: Float[Array, " k"]) -> Bool[Array, ""]:
         shape = self.domain.shape
         assert shape is not None
-        bounds = lambda i, v, at: alive(shape, self.numbers[i], self.leaves[i], self.earlier[i], v, at, self.aside)
-        return self.chart.contains(w) & self._of_each(w, bounds)
+        which, _, rest = self._parts(w)
+        # Where it is and how it points in one array: each surface is looked at once.
+        both = self._of_each(w, lambda leaf, v, at: jnp.stack([leaf.surface.embed(v, at), leaf.outward(v, at)]))
+        at = dict(zip(self.domain.beyond_space.names, rest, strict=True))
+        number = jnp.asarray(self.numbers)[which]
+        return self.chart.contains(w) & bounds_it(shape, number, *both, at, self.aside)
 
     def uniform(self, n: int, key: Key) -> Float[Array, "n k"]:
         return kept(lambda m: self.chart.uniform(m, key), self.contains, n, self.share)

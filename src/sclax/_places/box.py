@@ -14,8 +14,8 @@ from .._base import Key, Point, changed, checks
 from .corners import Corner, reentrant
 from .place import TIME, AbstractPlace
 from .rejection import kept
-from .shapes import COUNT, AbstractShape, BoxShape, Combined
-from .sobol import sobol
+from .shapes import COUNT, AbstractShape, BoxShape, Combined, lies_beyond, size_of
+from .sobol import fixed_sobol, sobol
 
 if TYPE_CHECKING:
     from .boundary import Boundary
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .parts import Cut
 
 ROUNDING = 1e-6  # of a side: what single precision does to its ends
+OUTLINE = 1e-3  # of a shape's size: how far a given point may be outside, as those of a coarse outline are
 
 
 class Box(AbstractPlace):
@@ -136,7 +137,7 @@ class Box(AbstractPlace):
             if volume is not None:
                 return volume / float(np.prod([high - low for low, high in map(self.ends, self.shape.names)]))
         with jax.ensure_compile_time_eval():
-            points = self.from_unit(jnp.asarray(sobol(self.dimension, COUNT.bit_length() - 1) + 0.5 / COUNT))
+            points = self.from_unit(jnp.asarray(fixed_sobol(self.dimension, COUNT.bit_length() - 1)))
             return float(np.mean(jax.vmap(self.contains)(points)))
 
     @property
@@ -282,6 +283,20 @@ class Box(AbstractPlace):
         """Which coordinates of some points, one a row, lie outside by more than rounding does to the ends."""
         slack = ROUNDING * self.lengths
         return (points < np.asarray(self.lower) - slack) | (points > np.asarray(self.upper) + slack)
+
+    def beyond_shape(self, points: np.ndarray) -> np.ndarray:
+        """Which of some points of the box lie outside the shape, by more than an outline of straight pieces does."""
+        if self.shape is None:
+            return np.zeros(points.shape[:-1], bool)
+        shape, slack = self.shape, OUTLINE * size_of(self.shape, self.middle)
+
+        def outside(z: Point) -> Bool[Array, ""]:
+            at = dict(zip(self.names, z, strict=True))
+            return lies_beyond(shape, jnp.stack([at[name] for name in shape.names]), at, slack)
+
+        with jax.ensure_compile_time_eval():
+            found = jax.vmap(outside)(jnp.asarray(points.reshape(-1, self.dimension), jnp.result_type(float)))
+        return np.asarray(found).reshape(points.shape[:-1])
 
     def from_unit(self, unit: Float[Array, "*n k"]) -> Float[Array, "*n k"]:
         """Maps [0, 1]^d onto the box."""

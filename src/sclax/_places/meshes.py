@@ -61,7 +61,7 @@ class ImplicitShape(AbstractShape):
         return -self.value(x)
 
     def leaves(self):
-        return (Leaf(Projected(self.contour, self), self, self.name),)
+        return (Leaf(Projected(self.contour, self), self.name),)
 
     def bounds(self, ranges):
         return self.lower, self.upper
@@ -155,7 +155,7 @@ class MeshShape(AbstractShape):
         return -self.level(x, at)
 
     def leaves(self):
-        return (Leaf(self.surface, self, self.name),)
+        return (Leaf(self.surface, self.name),)
 
     def bounds(self, ranges):
         return self.lower, self.upper

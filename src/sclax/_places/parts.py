@@ -17,7 +17,7 @@ from .face import Face
 from .place import AbstractPlace
 from .rejection import kept
 from .shapes import ASIDE, size_of
-from .sobol import sobol
+from .sobol import fixed_sobol
 
 LEAST = 0.01  # of a face: less is where a round shape touches it
 LOOKS = 2**13  # points that say how much of its chart a place is
@@ -138,7 +138,7 @@ def share_of(place: AbstractPlace) -> float:
     """How much of its chart a place is."""
     with jax.ensure_compile_time_eval():
         chart = place.chart
-        unit = sobol(max(chart.dimension, 1), int(math.log2(LOOKS)))[:, : chart.dimension] + 0.5 / LOOKS
+        unit = fixed_sobol(max(chart.dimension, 1), int(math.log2(LOOKS)))[:, : chart.dimension]
         return float(np.mean(jax.vmap(place.contains)(chart.from_unit(jnp.asarray(unit)))))
 
 

@@ -55,7 +55,7 @@ class PolygonShape(AbstractShape):
         return _sign(self.level(x, at)) / jnp.sqrt(jnp.sum(1 / jnp.maximum(squares, jnp.finfo(x.dtype).tiny)))
 
     def leaves(self):
-        return (Leaf(self.edges, self, self.name),)
+        return (Leaf(self.edges, self.name),)
 
     def bounds(self, ranges):
         return self.box

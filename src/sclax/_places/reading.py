@@ -149,10 +149,10 @@ def columns(owner: str, points: Mapping[str, Any], domain: Box) -> Float[Array, 
 
 
 def inside(owner: str, rows: np.ndarray, domain: Box) -> np.ndarray:
-    """The points as they are, where all of them lie in the closed box, but for what rounding does to its ends."""
+    """The points as they are, where all of them lie in the closed domain, but for what rounding does to its ends."""
     outside = domain.outside(rows)
     if not outside.any():
-        return rows
+        return _inside_shape(owner, rows, domain)
     *index, column = (int(i) for i in np.argwhere(outside)[0])
     where = index[0] if len(index) == 1 else tuple(index)
     name, many, total = domain.names[column], int(outside.any(axis=-1).sum()), rows[..., 0].size
@@ -161,6 +161,19 @@ def inside(owner: str, rows: np.ndarray, domain: Box) -> np.ndarray:
     raise ValueError(
         f"{owner}: `{name}` is {rows[(*index, column)]} at index {where}, outside [{low}, {high}]; {many} of the "
         f"{total} points are outside. Drop them, or widen the {what}."
+    )
+
+
+def _inside_shape(owner: str, rows: np.ndarray, domain: Box) -> np.ndarray:
+    beyond = domain.beyond_shape(rows)
+    if not beyond.any():
+        return rows
+    first = tuple(int(i) for i in np.argwhere(beyond)[0])
+    point = ", ".join(f"{name} = {value:g}" for name, value in zip(domain.names, rows[first], strict=True))
+    where = first[0] if len(first) == 1 else first
+    raise ValueError(
+        f"{owner}: the point at index {where} ({point}) is outside the domain's shape; "
+        f"{int(beyond.sum())} of the {beyond.size} points are. Drop them, or look at how the shapes lie."
     )
 
 

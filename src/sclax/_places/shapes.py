@@ -3,17 +3,17 @@ and, but for implicit shapes, about the distance to the boundary."""
 
 import abc
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from .._base import Scalar
-from .sobol import sobol
+from .sobol import fixed_sobol
 from .surfaces import (
     AbstractSurface,
     At,
@@ -23,7 +23,6 @@ from .surfaces import (
     Length,
     Sphere,
     Spot,
-    changes_side,
     number,
     plain,
     sphere_area,
@@ -33,8 +32,7 @@ Ranges = Mapping[str, tuple[float, float]]  # of parameters
 Bounds = tuple[tuple[float, ...], tuple[float, ...]]  # lower and upper ends, by coordinate
 ASIDE = 1e-5  # of a shape's size: how far to both sides of a surface one looks for what is inside
 COUNT = 2**17  # points by which a volume without a formula is counted
-Earlier = tuple["AbstractShape", ...]
-Alive = Bool[Array, ""]
+Integer = Int[Array, ""]
 LOOKS = 2**10  # points of a surface that say where it lies
 
 
@@ -47,9 +45,13 @@ class AbstractShape(eqx.Module):
     def level(self, x: Spot, at: At) -> Scalar:
         """Negative inside, positive outside."""
 
-    def level_beside(self, x: Spot, at: At, number: int, side: float) -> Scalar:
-        """The level next to the surface of that number, of which it is known to which side of it the point is."""
-        return jnp.asarray(side, x.dtype)
+    def levels(self, x: Spot, at: At) -> tuple[Scalar, ...]:
+        """The levels of the shapes of which it consists, in the order of its leaves."""
+        return (self.level(x, at),)
+
+    def composed(self, levels: Sequence[Scalar]) -> Scalar:
+        """The level that follows from those."""
+        return levels[0]
 
     @abc.abstractmethod
     def bump(self, x: Spot, at: At) -> Scalar:
@@ -78,13 +80,16 @@ class AbstractShape(eqx.Module):
 
 
 class Leaf(NamedTuple):
-    """A surface of a shape, the shape by itself, and the name that it was given. `flipped` where the shape is what is
-    taken away."""
+    """The surface of a shape that is not composed, and the name that it was given. `flipped` where the shape is what
+    is taken away."""
 
     surface: AbstractSurface
-    shape: AbstractShape
     name: str | None
     flipped: bool = False
+
+    def outward(self, v: Chart, at: At) -> Spot:
+        """The normal that points out of the whole shape."""
+        return self.surface.normal(v, at) * (-1.0 if self.flipped else 1.0)
 
 
 def fixed(length: Length, values: Mapping[str, float]) -> Length:
@@ -121,7 +126,7 @@ class BallShape(AbstractShape):
         return (radius**2 - jnp.sum(self._away(x, at) ** 2)) / (2 * radius)
 
     def leaves(self):
-        return (Leaf(Sphere(self.centre, self.radius), self, self.name),)
+        return (Leaf(Sphere(self.centre, self.radius), self.name),)
 
     def bounds(self, ranges):
         most = ends(self.radius, ranges)[1]
@@ -165,7 +170,7 @@ class EllipseShape(AbstractShape):
         return (1 - jnp.sum(unit**2)) * jnp.min(radii) / 2
 
     def leaves(self):
-        return (Leaf(EllipseArc(self.centre, self.radii), self, self.name),)
+        return (Leaf(EllipseArc(self.centre, self.radii), self.name),)
 
     def bounds(self, ranges):
         most = [ends(r, ranges)[1] for r in self.radii]
@@ -203,7 +208,7 @@ class BoxShape(AbstractShape):
         return joined((x - lower) * (upper - x) / (upper - lower))
 
     def leaves(self):
-        return (Leaf(BoxFaces(self.lower, self.upper), self, self.name),)
+        return (Leaf(BoxFaces(self.lower, self.upper), self.name),)
 
     def bounds(self, ranges):
         return self.lower, self.upper
@@ -251,15 +256,14 @@ class Combined(AbstractShape):
         self.enclosed = None if first.parameters or second.parameters else _together(first, second, signs)
 
     def level(self, x, at):
-        one, two, whole = self.signs
-        return whole * jnp.maximum(one * self.first.level(x, at), two * self.second.level(x, at))
+        return self.composed(self.levels(x, at))
 
-    def level_beside(self, x, at, number, side):
-        one, two, whole = self.signs
-        count = len(self.first.leaves())
-        own = number < count
-        first = self.first.level_beside(x, at, number, side) if own else self.first.level(x, at)
-        second = self.second.level(x, at) if own else self.second.level_beside(x, at, number - count, side)
+    def levels(self, x, at):
+        return self.first.levels(x, at) + self.second.levels(x, at)
+
+    def composed(self, levels):
+        (one, two, whole), count = self.signs, len(self.first.leaves())
+        first, second = self.first.composed(levels[:count]), self.second.composed(levels[count:])
         return whole * jnp.maximum(one * first, two * second)
 
     def bump(self, x, at):
@@ -300,26 +304,23 @@ def size_of(shape: AbstractShape, at: At) -> float:
     return max(high - low for low, high in zip(lower, upper, strict=True))
 
 
-def alive(whole: AbstractShape, number: int, leaf: Leaf, earlier: Earlier, v: Chart, at: At, aside: float) -> Alive:
+def lies_beyond(shape: AbstractShape, x: Spot, at: At, slack: float) -> Bool[Array, ""]:
+    """Whether a point is outside a shape, and still is when moved back by `slack`."""
+    uphill = jnp.nan_to_num(jax.grad(shape.level)(x, at))  # a disk has none at its centre
+    return shape.level(x - slack * uphill / jnp.maximum(jnp.sqrt(jnp.sum(uphill**2)), 1e-30), at) > 0
+
+
+def bounds_it(whole: AbstractShape, which: Integer, x: Spot, outward: Spot, at: At, aside: float) -> Bool[Array, ""]:
     """Whether a point of the surface of that number bounds the whole shape: inside to one side, outside to the other.
-    Where surfaces coincide it counts once, as a point of the first."""
-    x, n = leaf.surface.embed(v, at), outward(leaf, v, at)
-    within, beyond = x - aside * n, x + aside * n
-    side = 1.0 if leaf.flipped else -1.0  # on which side of its own shape a point within is, whatever rounding says
-    bounds = (whole.level_beside(within, at, number, side) < 0) & (whole.level_beside(beyond, at, number, -side) > 0)
-    for other in earlier:
-        bounds &= ~changes_side(other.level(within, at), other.level(beyond, at))
-    return bounds
-
-
-def outward(leaf: Leaf, v: Chart, at: At) -> Spot:
-    """The normal that points out of the whole shape."""
-    return leaf.surface.normal(v, at) * (-1.0 if leaf.flipped else 1.0)
-
-
-def earlier_shapes(leaves: tuple[Leaf, ...], number: int) -> Earlier:
-    """The shapes whose surfaces come before one."""
-    return tuple(leaf.shape for leaf in leaves[:number] if leaf.shape is not leaves[number].shape)
+    Where surfaces coincide, inside on the same side, it counts once, as a point of the first."""
+    leaves = whole.leaves()
+    number = jnp.arange(len(leaves))
+    # On which side of its own shape a point within is, whatever rounding says.
+    side = jnp.asarray([1.0 if leaf.flipped else -1.0 for leaf in leaves], x.dtype)
+    within = jnp.where(number == which, side, jnp.stack(whole.levels(x - aside * outward, at)))
+    beyond = jnp.where(number == which, -side, jnp.stack(whole.levels(x + aside * outward, at)))
+    coincide = jnp.any((within * side > 0) & (beyond * side < 0) & (number < which))
+    return (whole.composed(tuple(within)) < 0) & (whole.composed(tuple(beyond)) > 0) & ~coincide
 
 
 def _together(first: AbstractShape, second: AbstractShape, signs: tuple[int, int, int]) -> float | None:
@@ -344,7 +345,7 @@ def _lies(one: AbstractShape, other: AbstractShape, at: At) -> str | None:
     with jax.ensure_compile_time_eval():
         sides = set()
         for leaf in one.leaves():
-            v = jnp.asarray(sobol(leaf.surface.columns, int(math.log2(LOOKS))) + 0.5 / LOOKS)
+            v = jnp.asarray(fixed_sobol(leaf.surface.columns, int(math.log2(LOOKS))))
             levels = jax.vmap(lambda v, leaf=leaf: other.level(leaf.surface.embed(v, at), at))(v)
             sides |= {"in" if np.all(levels < 0) else "out" if np.all(levels > 0) else None}
         return sides.pop() if len(sides) == 1 else None

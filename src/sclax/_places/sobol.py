@@ -16,6 +16,7 @@ DIRECTIONS = (
     (5, 7, (1, 1, 7, 11, 19)),
 )
 BITS = 30
+OFFSETS = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0])
 
 
 def _directions(degree: int, polynomial: int, first: tuple[int, ...]) -> np.ndarray:
@@ -28,6 +29,13 @@ def _directions(degree: int, polynomial: int, first: tuple[int, ...]) -> np.ndar
                 new ^= v[i - k]
         v.append(new)
     return np.asarray(v, np.uint32)
+
+
+def fixed_sobol(dimension: int, power: int) -> np.ndarray:
+    """Those points with some digits turned, which keeps them even: as they are, hundreds of them lie on one diagonal,
+    and a shape that ends there has them all or none."""
+    turned = (np.resize(OFFSETS, dimension) % 1.0 * 2**BITS).astype(np.int64)
+    return ((sobol(dimension, power) * 2**BITS).astype(np.int64) ^ turned) / 2.0**BITS
 
 
 def sobol(dimension: int, power: int) -> np.ndarray:

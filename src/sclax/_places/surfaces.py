@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from .._base import Scalar, precision
 
@@ -247,8 +247,3 @@ def picked(v: Scalar, sizes: np.ndarray) -> tuple[Float[Array, ""] | Array, Scal
     ends = jnp.asarray(np.concatenate([[0.0], np.cumsum(sizes)]) / np.sum(sizes), jnp.result_type(float))
     which = jnp.clip(jnp.searchsorted(ends, v, side="right") - 1, 0, len(sizes) - 1)
     return which, jnp.clip((v - ends[which]) / (ends[which + 1] - ends[which]), 0.0, 1.0)
-
-
-def changes_side(before: Scalar, after: Scalar) -> Bool[Array, ""]:
-    """Whether a level has different signs at two points."""
-    return (before < 0) != (after < 0)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import optax
+import threadpoolctl
 
 from .._base import checks, digest, precision, refreshed
 from .._methods import AbstractMethod, DualAscent, GaussNewton, PrimalDual, State, soap
@@ -228,6 +229,8 @@ def _network(
         # First of all, so that a directory that cannot be used is told before anything is compiled.
         kept = None if checkpoint is None else stack.enter_context(contextlib.closing(Checkpoint(checkpoint)))
         stack.enter_context(precision.double(method.primal.double))
+        # Its threads would wait on cores that the rest of a step needs: steps take a fifth longer then.
+        stack.enter_context(threadpoolctl.threadpool_limits(1, user_api="blas"))
         posed = method.prepare(problem)
         # Compiled code sees the bare problem: two speeds of one equation share it.
         bare, many = posed.bare(), seeds is not None
