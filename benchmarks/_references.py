@@ -14,18 +14,6 @@ DISKS = (
 )
 
 
-def kirsch(x, y, radius):
-    """The stresses (xx, xy, yy) of an infinite plate with a round hole under a tension of 1 along x."""
-    r2 = x**2 + y**2
-    c2, s2 = (x**2 - y**2) / r2, 2 * x * y / r2
-    a2 = radius**2 / r2
-    rr = (1 - a2) / 2 + (1 - 4 * a2 + 3 * a2**2) / 2 * c2
-    tt = (1 + a2) / 2 - (1 + 3 * a2**2) / 2 * c2
-    rt = -(1 + 2 * a2 - 3 * a2**2) / 2 * s2
-    mean, half = (rr + tt) / 2, (rr - tt) / 2
-    return mean + half * c2 - rt * s2, half * s2 + rt * c2, mean - half * c2 + rt * s2
-
-
 def four_disks():
     """Harmonic functions that fit u = 1 on the square and u = 0 on the disks: polynomials, and at each disk a
     logarithm and negative powers. By the maximum principle the error is at most that on the boundary."""

@@ -10,11 +10,11 @@ import inspect
 import json
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 import sclax as scl
+from sclax.zoo._shapes import kirsch
 
 from . import _references, _runner
 
@@ -38,15 +38,7 @@ def by_points(reference):
 
 def disk_with_hole():
     """Δu = f on a disk with a hole off its centre, u = sin(2x + y) exp(xy)."""
-    exact = lambda x, y: jnp.sin(2 * x + y) * jnp.exp(x * y)
-    second = lambda i: jax.grad(jax.grad(exact, i), i)
-    problem = scl.Problem(
-        domain=scl.Disk(x=0, y=0, radius=1) - scl.Disk(x=0.3, y=0.2, radius=0.25, name="hole"),
-        objective=scl.average(scl.Dirichlet(exact)),
-        constraints={"pde": scl.worst_case(lambda lap_u, x, y: lap_u - second(0)(x, y) - second(1)(x, y)) <= TIGHT},
-        reference=exact,
-    )
-    return Case(problem, lambda solution: solution.error())
+    return Case(scl.zoo.disk_with_hole(), lambda solution: solution.error())
 
 
 def l_shape():
@@ -133,36 +125,10 @@ def poisson10():
 
 def plate():
     """A quarter of a plate with a round hole under tension, E = 1, ν = 0.3, plane stress: Kirsch's stresses."""
-    nu, radius, side = 0.3, 0.5, 2.0
-    domain = scl.Box(x=(0.0, side), y=(0.0, side)) - scl.Disk(x=0, y=0, radius=radius, name="hole")
-    stress = lambda x, y: _references.kirsch(x, y, radius)
-    pulled = lambda i, j: (
-        lambda x, y, sxx, syy, sxy: (
-            (sxx, sxy, syy)[i] - stress(x, y)[i],
-            (sxx, sxy, syy)[j] - stress(x, y)[j],
-        )
-    )
-    free = lambda normal, sxx, syy, sxy: (sxx * normal[0] + sxy * normal[1], sxy * normal[0] + syy * normal[1])
-    problem = scl.Problem(
-        domain=domain,
-        unknowns=("u", "v"),
-        quantities={
-            "sxx": lambda u_x, v_y: (u_x + nu * v_y) / (1 - nu**2),
-            "syy": lambda u_x, v_y: (v_y + nu * u_x) / (1 - nu**2),
-            "sxy": lambda u_y, v_x: (u_y + v_x) / (2 * (1 + nu)),
-        },
-        objective=scl.average(scl.Operator(lambda u, sxy: (u, sxy), on=domain.face(x=0)))
-        + scl.average(scl.Operator(lambda v, sxy: (v, sxy), on=domain.face(y=0)))
-        + scl.average(scl.Operator(pulled(0, 1), on=domain.face(x=side)))
-        + scl.average(scl.Operator(pulled(1, 2), on=domain.face(y=side)))
-        + scl.average(scl.Operator(free, on=domain.boundary["hole"])),
-        constraints={
-            "balance": scl.worst_case(lambda sxx_x, sxy_y, sxy_x, syy_y: (sxx_x + sxy_y, sxy_x + syy_y)) <= TIGHT
-        },
-    )
-    points = np.asarray(domain.sobol(20_000))
+    problem = scl.zoo.plate_with_hole()
+    points = np.asarray(problem.domain.sobol(20_000))
     at = {"x": points[:, 0], "y": points[:, 1]}
-    true = np.concatenate([np.asarray(s) for s in jax.vmap(stress)(*map(jnp.asarray, at.values()))])
+    true = np.concatenate(kirsch(**at))
     found = lambda solution: np.concatenate([np.asarray(solution(name, **at)) for name in ("sxx", "sxy", "syy")])
     return Case(problem, lambda solution: relative(found(solution), true))
 

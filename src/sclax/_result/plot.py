@@ -1,67 +1,25 @@
-"""Figures that a scientist would put in a paper. Only modules of this name know matplotlib."""
+"""Figures that a scientist would put in a paper. Only modules with such names know matplotlib."""
 
-import os
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from matplotlib import colormaps
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from .._base import Model, checks
+from .._base import Model, Points, checks
 from .._places import TIME
 from .._problem import OperatorProblem, Problem, Samples, formula_at
 from . import evaluate
 from .history import History
-
-INK, ACCENT, SECOND = "#1b2a41", "#c8553d", "#3b7ea1"
-COLOURS = (SECOND, ACCENT, "#588157", "#8d6a9f", "#d9a441", INK)
-STYLE = {"labelsize": 9, "width": 0.6, "length": 3}
-
-RAMP = colormaps["viridis_r"]
-
-
-class Cloud(NamedTuple):
-    """Points of ψ_α at one stage of training, with weights whose mean is 1."""
-
-    step: int
-    points: np.ndarray
-    weights: np.ndarray
-
-
-Path_ = str | os.PathLike[str] | None
-
-
-def subplots(columns: int, rows: int = 1, width: float = 3.1, height: float = 2.7) -> tuple[Figure, np.ndarray]:
-    # A Figure of its own, without pyplot: no window, no global state, and it still shows in notebooks.
-    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(rows, columns)).ravel()
-    for axis in axes:
-        axis.tick_params(**STYLE)
-        for side in ("top", "right"):
-            axis.spines[side].set_visible(False)
-    return figure, axes
-
-
-def finish(figure: Figure, path: Path_) -> Figure:
-    if path is not None:
-        figure.savefig(checks.folder("plot", "path", path), dpi=180, facecolor="white")
-    return figure
-
-
-def label(name: str) -> str:
-    """A name as it is typeset: β for beta, a₁ for a1."""
-    greek = {"alpha", "beta", "gamma", "lambda", "mu", "nu", "omega", "phi", "psi", "rho", "sigma", "tau", "theta"}
-    stem = name.rstrip("0123456789")
-    if stem not in greek and len(stem) != 1:
-        return name
-    index = f"_{{{name[len(stem) :]}}}" if stem != name else ""
-    letter = f"\\{stem}" if stem in greek else stem
-    return f"${letter}{index}$"
+from .plot_style import ACCENT, COLOURS, INK, SECOND, STYLE, Path_, finish, label, subplots
+from .plot_training import history as history
+from .plot_training import marginals as marginals
+from .plot_training import samples as samples
+from .quantities import by_name
 
 
 def _shown(problem: Problem) -> tuple[str, ...]:
@@ -101,8 +59,15 @@ def _image(figure: Figure, axis: Any, x: np.ndarray, y: np.ndarray, z: np.ndarra
     axis.set_title(title, fontsize=10, color=INK)
 
 
-def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str, float] | None = None) -> Figure:
-    """For each unknown: the solution, its error where there is a reference; and the residuals of the interior."""
+def solution(
+    problem: Problem,
+    model: Model,
+    path: Path_ = None,
+    at: Mapping[str, float] | None = None,
+    quantities: Sequence[str] = (),
+) -> Figure:
+    """For each unknown: the solution, its error where there is a reference; and the residuals of the interior. Or some
+    quantities by name."""
     shown, axes = _slice(problem, at or {})
     names = problem.domain.names
     fixed = {name: float(axes[name][0]) for name in names if name not in shown}
@@ -125,22 +90,10 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
         array = np.moveaxis(array.reshape(size), order, range(len(order)))
         return array.reshape(tuple(len(axes[name]) for name in shown)).T
 
-    found = evaluate.values(problem, model, points)
-    panels: list[tuple[str, np.ndarray, str]] = []
-    true = None
-    formula = None if problem.reference is None else problem.reference.formula()
-    if formula is not None:
-        true = np.asarray(formula_at(formula, problem.vocabulary, problem.parameters, points)).T
-    elif truth is not None:
-        true = [truth[u].transpose(*(n for n in names if n in shown)).values.ravel() for u in problem.unknowns]
-    for u, name in enumerate(problem.unknowns):
-        panels.append((f"{label(name)}", field(found[:, u]), "solution"))
-        if true is not None:
-            panels.append((f"error of {label(name)}", field(found[:, u]) - field(true[u]), "signed"))
-    for term in problem.terms:
-        if term.law.place.chart.names == names:
-            height = evaluate.residual_size(term, evaluate.losses(problem, model, term, points))
-            panels.append((f"|residual| of {term.name}", field(height), "size"))
+    if quantities:
+        panels = [(label(name), field(by_name(problem, model, name, points)), "solution") for name in quantities]
+    else:
+        panels = _panels(problem, model, points, truth, shown, field)
     # At most four side by side, which still fit a page.
     columns = len(panels) if len(panels) <= 4 else -(-len(panels) // 2) if len(panels) <= 8 else 4
     figure, plots = subplots(columns, -(-len(panels) // columns))
@@ -169,6 +122,34 @@ def solution(problem: Problem, model: Model, path: Path_ = None, at: Mapping[str
     return finish(figure, path)
 
 
+def _panels(
+    problem: Problem,
+    model: Model,
+    points: Points,
+    truth: xr.Dataset | None,
+    shown: tuple[str, ...],
+    field: Callable[[Any], np.ndarray],
+) -> list[tuple[str, np.ndarray, str]]:
+    """Title, image and kind of each panel: unknowns, errors, residuals."""
+    found, names = evaluate.values(problem, model, points), problem.domain.names
+    panels: list[tuple[str, np.ndarray, str]] = []
+    true = None
+    formula = None if problem.reference is None else problem.reference.formula()
+    if formula is not None:
+        true = np.asarray(formula_at(formula, problem.vocabulary, problem.parameters, points)).T
+    elif truth is not None:
+        true = [truth[u].transpose(*(n for n in names if n in shown)).values.ravel() for u in problem.unknowns]
+    for u, name in enumerate(problem.unknowns):
+        panels.append((f"{label(name)}", field(found[:, u]), "solution"))
+        if true is not None:
+            panels.append((f"error of {label(name)}", field(found[:, u]) - field(true[u]), "signed"))
+    for term in problem.terms:
+        if term.law.place.chart.names == names:
+            height = evaluate.residual_size(term, evaluate.losses(problem, model, term, points))
+            panels.append((f"|residual| of {term.name}", field(height), "size"))
+    return panels
+
+
 def _outline(axis: Any, problem: Problem, shown: tuple[str, ...], fixed: Mapping[str, float]) -> None:
     """The boundary of the domain's shape in the plane that is shown."""
     domain, shape = problem.domain, problem.domain.shape
@@ -188,100 +169,6 @@ def _widened(ends: tuple[float, float]) -> tuple[float, float]:
     """A little further to both sides, so that a contour along the ends is seen."""
     margin = 0.02 * (ends[1] - ends[0])
     return ends[0] - margin, ends[1] + margin
-
-
-def history(problem: Problem, history: History, path: Path_ = None) -> Figure:
-    """Objective and constraint values with their tolerances, and multipliers, over the steps of training."""
-    figure, (left, right) = subplots(2, width=4.2, height=3.0)
-    steps = history.step
-    if np.any(history.objective > 0):
-        left.semilogy(steps, history.objective, color=INK, lw=1.3, label="objective")
-    for i, (name, tolerance) in enumerate(problem.tolerances.items()):
-        colour = COLOURS[i % len(COLOURS)]
-        values, prices = history.values[name], history.multipliers[name]
-        if values.ndim > 1:  # one per sample: the worst, the median
-            left.semilogy(steps, np.nanmax(values, axis=1), color=colour, lw=1.3, label=f"{name}: worst")
-            left.semilogy(steps, np.nanmedian(values, axis=1), color=colour, lw=0.9, ls=":", label=f"{name}: median")
-            right.plot(steps, prices, color=colour, lw=0.4, alpha=0.4)
-        else:
-            left.semilogy(steps, values, color=colour, lw=1.3, label=name)
-            right.plot(steps, prices, color=colour, lw=1.3, label=name)
-        limit = float(np.max(np.asarray(tolerance)))
-        if limit > 0:
-            left.axhline(limit, color=colour, lw=0.8, ls="--")
-    left.set_title("losses (dashed: tolerances)", fontsize=10, color=INK)
-    right.set_title("multipliers", fontsize=10, color=INK)
-    for axis in (left, right):
-        axis.set_xlabel("step", fontsize=10)
-        if axis.get_legend_handles_labels()[0]:
-            axis.legend(frameon=False, fontsize=9)
-    return finish(figure, path)
-
-
-def _clouds(problem: Problem, history: History) -> tuple[str, list[Cloud]] | None:
-    """The first worst case on the interior, and its points at up to four stages of training; None without one."""
-    names = problem.domain.names
-    for term in problem.terms:
-        if term.worst and term.law.place.chart.names == names and term.name in history.snapshot:
-            steps = history.snapshot_step
-            points, weights = history.snapshot[term.name], history.snapshot_weights[term.name]
-            stages = np.unique(np.linspace(0, len(steps) - 1, min(4, len(steps))).round().astype(int))
-            return term.name, [Cloud(int(steps[i]), points[i], weights[i] / np.mean(weights[i])) for i in stages]
-    return None
-
-
-def samples(problem: Problem, history: History, path: Path_ = None) -> Figure | None:
-    """The points of ψ_α at up to four stages of training, of the first worst case on the interior; None without one.
-
-    A sampler that weighs its points instead of moving them shows its weights as areas.
-    """
-    found = _clouds(problem, history)
-    if found is None:
-        return None
-    name, clouds = found
-    shown = _shown(problem)
-    figure, plots = subplots(len(clouds), width=2.4, height=2.5)
-    for axis, cloud in zip(plots, clouds, strict=True):
-        columns = [cloud.points[:, problem.domain.names.index(each)] for each in shown]
-        if len(shown) == 1:
-            axis.hist(columns[0], bins=40, weights=cloud.weights, color=SECOND)
-        else:
-            axis.scatter(*columns, s=4 * cloud.weights, linewidths=0, color=ACCENT, alpha=0.6)
-            axis.set_ylabel(label(shown[1]), fontsize=10)
-            axis.set_ylim(*problem.domain.ends(shown[1]))
-        axis.set_xlim(*problem.domain.ends(shown[0]))
-        axis.set_xlabel(label(shown[0]), fontsize=10)
-        axis.set_title(f"step {cloud.step}", fontsize=10, color=INK)
-    between = "\n" if len(clouds) == 1 else " "
-    weighed = "" if all(np.allclose(cloud.weights, 1.0) for cloud in clouds) else f",{between}areas as their weights"
-    figure.suptitle(f"worst-case points of {name}{weighed}", fontsize=10, color=INK)
-    return finish(figure, path)
-
-
-def marginals(problem: Problem, history: History, path: Path_ = None) -> Figure | None:
-    """The density of ψ_α along each coordinate, at up to four stages of training; None without a worst case."""
-    found = _clouds(problem, history)
-    if found is None:
-        return None
-    name, clouds = found
-    names = problem.domain.names
-    figure, plots = subplots(len(names), width=2.6, height=2.6)
-    shades = [RAMP(0.15 + 0.75 * i / max(len(clouds) - 1, 1)) for i in range(len(clouds))]
-    for i, (axis, coordinate) in enumerate(zip(plots, names, strict=True)):
-        low, high = problem.domain.ends(coordinate)
-        # As many bins as the points can fill.
-        bins = np.linspace(low, high, int(np.clip(np.sqrt(len(clouds[0].points)) / 1.5, 8, 30)) + 1)
-        for shade, cloud in zip(shades, clouds, strict=True):
-            height, _ = np.histogram(cloud.points[:, i], bins, weights=cloud.weights, density=True)
-            axis.stairs(height * (high - low), bins, color=shade, lw=1.3, label=f"step {cloud.step}")
-        axis.axhline(1.0, color=INK, lw=0.6, ls=":")
-        axis.set_xlim(low, high)
-        axis.set_ylim(bottom=0)
-        axis.set_xlabel(label(coordinate), fontsize=10)
-    plots[0].set_ylabel("density over uniform", fontsize=10)
-    plots[-1].legend(frameon=False, fontsize=8)
-    figure.suptitle(f"marginals of the worst case of {name}", fontsize=10, color=INK)
-    return finish(figure, path)
 
 
 def family(errors: xr.DataArray | None, residuals: xr.Dataset, path: Path_ = None) -> Figure:

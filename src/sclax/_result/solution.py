@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -293,13 +293,17 @@ class Solution(AbstractSolution):
                 )
         return {name: self._axis(owner, name, value) for name, value in parameters.items()}
 
-    def plot(self, path: str | os.PathLike[str] | None = None, **coordinates: float) -> Any:
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, quantities: Sequence[str] = (), **coordinates: float
+    ) -> Any:
         """A figure of the solution, the error where there is a reference, and the residual; saved to `path` if given.
 
-        Coordinates beyond two, and parameters of a family, are held at the values given here (default: the middle).
+        With `quantities` it shows those instead, such as `("u_x", "lap_u")`. Coordinates beyond two, and parameters of
+        a family, are held at the values given here (default: the middle).
         """
         with precision.of(self.model):
-            figure = figures().solution(self.problem, self.model, path=path, at=coordinates)
+            shown = (quantities,) if isinstance(quantities, str) else tuple(quantities)
+            figure = figures().solution(self.problem, self.model, path=path, at=coordinates, quantities=shown)
         self._tell_outside("plot", coordinates)
         return figure
 

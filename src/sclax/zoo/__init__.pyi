@@ -28,3 +28,6 @@ from ._rows import ROWS as ROWS
 from ._rows import Row as Row
 from ._settings import OperatorSettings as OperatorSettings
 from ._settings import PaperSettings as PaperSettings
+from ._shapes import disk_with_hole as disk_with_hole
+from ._shapes import ellipse_flow as ellipse_flow
+from ._shapes import plate_with_hole as plate_with_hole

@@ -122,6 +122,21 @@ ENTRIES: dict[str, Entry] = {
             "x′ = 10 (y − x),  y′ = x (28 − z) − y,  z′ = x y − 8/3 z,  x = y = z = 1 at t = 0,  t ∈ [0, 15]",
             "_lorenz",
         ),
+        Entry(
+            "disk_with_hole",
+            "Δu = f  with  u = sin(2x + y) exp(xy),  which is given on the unit circle and on a hole off its centre",
+            "_shapes",
+        ),
+        Entry(
+            "plate_with_hole",
+            "∇·σ(u, v) = 0,  no traction on a round hole,  those of Kirsch's formula on the sides of [0, 2]²",
+            "_shapes",
+        ),
+        Entry(
+            "ellipse_flow",
+            "Δψ = 0,  ψ = 0 on an ellipse with radii a and b,  flow of the whole plane on the boundary of [−2, 2]²",
+            "_shapes",
+        ),
     )
 }
 
