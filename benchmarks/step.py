@@ -8,7 +8,8 @@ the periodic one). Ratios are against an iteration with fresh uniform points:
 - `importance`: importance weights on fresh uniform points;
 - `taylor`: the reaction-diffusion residual with its gradient, against a hand-written Taylor pass;
 - `gauss_newton`: a Gauss-Newton step with 600 interior and 356 condition rows, in double precision, against the same
-  step with the Gram matrix from an explicit J.
+  step with the Gram matrix from an explicit J;
+- `draw ...`: 1000 points of a shape, against 1000 of a box with as many dimensions, uniform ones.
 """
 
 import argparse
@@ -26,7 +27,9 @@ import optax
 import sclax as scl
 from sclax._laws import Vocabulary, named
 
-BARS = {"paper": 3.5, "persistent": 1.6, "importance": 1.15, "taylor": 1.15, "gauss_newton": 0.35}
+from . import _references
+
+BARS = {"paper": 3.5, "persistent": 1.6, "importance": 1.15, "taylor": 1.15, "gauss_newton": 0.35, "draw": 3.0}
 SAMPLERS = {
     "uniform": scl.Uniform(1000),
     "paper": scl.MetropolisHastings(20, 250, 1000, {"x": 0.5, "t": 0.1}),
@@ -157,6 +160,39 @@ def gauss_newton_steps(length):
     return {"gauss_newton": lambda: ours(arrays), "explicit": lambda: explicit(arrays)}
 
 
+def shapes():
+    """Domains by name."""
+    square = scl.Box(x=(-0.5, 0.5), y=(-0.5, 0.5))
+    four = square
+    for x, y in _references.CENTRES:
+        four = four - scl.Disk(x=x, y=y, radius=_references.RADIUS)
+    many = scl.Box(x=(-8.0, 8.0), y=(-12.0, 12.0))
+    for x, y, radius, _ in _references.DISKS:
+        many = many - scl.Disk(x=x, y=y, radius=radius)
+    return {
+        "disk with hole": scl.zoo.disk_with_hole().domain,
+        "L": scl.Polygon({"x": [-1, 1, 1, 0, 0, -1], "y": [-1, -1, 0, 0, 1, 1]}),
+        "four disks": four,
+        "17 disks": many * scl.Interval(t=(0.0, 3.0)),
+        "ellipse": square - scl.Ellipse(x=0, y=0, radii=(0.3, 0.2)),
+        "plate": scl.zoo.plate_with_hole().domain,
+        "ball": scl.Ball(x=0, y=0, z=0, radius=1),
+        "implicit": scl.Implicit(lambda x, y: x**4 + y**4 - 1, x=(-1.2, 1.2), y=(-1.2, 1.2)),
+    }
+
+
+def draws(domain, length):
+    """`length` draws of 1000 points, each from a key of its own."""
+
+    @jax.jit
+    def run(keys):
+        total = lambda total, key: (total + jnp.sum(domain.uniform(1000, key)), None)
+        return jax.lax.scan(total, jnp.zeros(()), keys)[0]
+
+    keys = jr.split(jr.key(0), length)
+    return lambda: run(keys)
+
+
 def measure(functions, rounds):
     """Median seconds of each, taken in turn so that a busy machine slows all of them alike."""
     for function in functions.values():
@@ -183,14 +219,20 @@ def main():
     with jax.enable_x64(True):
         second = measure(gauss_newton_steps(length), max(arguments.rounds // 3, 1))
     ratios["gauss_newton"] = second["gauss_newton"] / second["explicit"]
-    milliseconds = {name: 1e3 * t / length for name, t in {**steps, **passes, **second}.items()}
+    drawn = {}
+    for name, domain in shapes().items():
+        pair = {f"draw {name}": draws(domain, 10 * length), "box": draws(domain.bounding, 10 * length)}
+        found = measure(pair, arguments.rounds)
+        drawn[f"draw {name}"] = found[f"draw {name}"] / 10
+        ratios[f"draw {name}"] = found[f"draw {name}"] / found["box"]
+    milliseconds = {name: 1e3 * t / length for name, t in {**steps, **passes, **second, **drawn}.items()}
     if arguments.json:
         print(json.dumps({**ratios, "milliseconds": milliseconds, "bars": BARS, "versions": scl.versions()}))
         return
-    print(f"{'':12}{'ms':>9}{'ratio':>9}{'bar':>9}")
-    print(f"{'uniform':12}{milliseconds['uniform']:9.2f}{1.0:9.2f}")
+    print(f"{'':20}{'ms':>9}{'ratio':>9}{'bar':>9}")
+    print(f"{'uniform':20}{milliseconds['uniform']:9.2f}{1.0:9.2f}")
     for name, ratio in ratios.items():
-        print(f"{name:12}{milliseconds[name]:9.2f}{ratio:9.2f}{BARS[name]:9.2f}")
+        print(f"{name:20}{milliseconds[name]:9.2f}{ratio:9.2f}{BARS.get(name, BARS['draw']):9.2f}")
 
 
 if __name__ == "__main__":
