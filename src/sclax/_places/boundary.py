@@ -111,10 +111,10 @@ class Boundary(AbstractPlace):
         assert shape is not None
         which, _, rest = self._parts(w)
         # Where it is and how it points in one array: each surface is looked at once.
-        both = self._of_each(w, lambda leaf, v, at: jnp.stack([leaf.surface.embed(v, at), leaf.outward(v, at)]))
+        x, outward = self._of_each(w, lambda leaf, v, at: jnp.stack([leaf.surface.embed(v, at), leaf.outward(v, at)]))
         at = dict(zip(self.domain.beyond_space.names, rest, strict=True))
         number = jnp.asarray(self.numbers)[which]
-        return self.chart.contains(w) & bounds_it(shape, number, *both, at, self.aside)
+        return self.chart.contains(w) & bounds_it(shape, number, x, outward, at, self.aside)
 
     def uniform(self, n: int, key: Key) -> Float[Array, "n k"]:
         return kept(lambda m: self.chart.uniform(m, key), self.contains, n, self.share)

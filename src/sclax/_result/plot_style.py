@@ -5,6 +5,8 @@ import os
 import numpy as np
 from matplotlib.figure import Figure
 
+from .._base import checks
+
 INK, ACCENT, SECOND = "#1b2a41", "#c8553d", "#3b7ea1"
 COLOURS = (SECOND, ACCENT, "#588157", "#8d6a9f", "#d9a441", INK)
 STYLE = {"labelsize": 9, "width": 0.6, "length": 3}
