@@ -17,7 +17,7 @@ TABLE = (
         "_base": """caches checks digests extras files functions modules precision signatures typing words zips""",
     },
     {
-        "_places": """boundary box corners face faces forms held meshes parts place points polygons reading
+        "_places": """boundary box corners face faces forms held later meshes parts place points polygons reading
             rejection shapes slices sobol surfaces""",
     },
     {

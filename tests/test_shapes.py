@@ -232,3 +232,23 @@ def test_a_family_ranges_over_shapes():
     assert points[:, 2].max() > 0.48
     fixed = (square() - scl.Disk(x=0.0, y=0.0, radius="r")).fixing({"r": 0.5})
     assert fixed.measure == pytest.approx(4 - math.pi / 4)
+
+
+def test_parts_of_a_shape_that_depends_on_parameters_are_named_before_these_are_known():
+    open_domain = square() - scl.Ellipse(x=0.0, y=0.0, radii=("a", 0.2), name="body")
+    walls, body = [open_domain.face(x=-1), open_domain.face(x=1)], open_domain.boundary["body"]
+    upper = open_domain.boundary.where(lambda y: y > 0.99)
+    with pytest.raises(ValueError, match="depends on `a`"):
+        body.uniform(3, jr.key(0))
+    problem = scl.Problem(
+        open_domain,
+        parameters={"a": (0.3, 0.5)},
+        objective=scl.average(scl.Dirichlet(1.0, on=walls))
+        + scl.average(scl.Dirichlet(0.0, on=body))
+        + scl.average(scl.Dirichlet(2.0, on=upper)),
+        constraints={"pde": scl.worst_case(lambda lap_u: lap_u) <= 1e-3},
+    )
+    z = [np.asarray(jax.vmap(t.law.place.embed)(t.law.place.uniform(200, jr.key(1)))) for t in problem.terms]
+    np.testing.assert_allclose(np.abs(z[0][:, 0]), 1.0)
+    np.testing.assert_allclose((z[1][:, 0] / z[1][:, 2]) ** 2 + (z[1][:, 1] / 0.2) ** 2, 1.0, atol=1e-5)
+    assert (z[2][:, 1] > 0.99).all()

@@ -1,6 +1,6 @@
 """Boxes, alone or with a shape in them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -108,10 +108,9 @@ class Box(AbstractPlace):
     def around(self, shape: AbstractShape) -> "Box":
         """The box with a shape in it, its coordinates of space those of the smallest box round the shape."""
         ranges = {name: self.ends(name) for name in self.names if name not in shape.names}
-        if not set(shape.parameters) <= set(ranges):  # until a problem says what they are
-            nowhere = tuple(
-                float("nan") if n in shape.names else v for n, v in zip(self.names, self.lower, strict=True)
-            )
+        if not set(shape.parameters) <= set(ranges):  # until a problem says what they are, there are places for `later`
+            pairs = zip(self.names, self.lower, strict=True)
+            nowhere = tuple(float("nan") if name in shape.names else low for name, low in pairs)
             return changed(self, lower=nowhere, upper=nowhere, shape=shape, share=float("nan"))
         low, high = (dict(zip(shape.names, side, strict=True)) for side in shape.bounds(ranges))
         lower = tuple(low.get(name, value) for name, value in zip(self.names, self.lower, strict=True))
@@ -124,6 +123,17 @@ class Box(AbstractPlace):
                 "Box: the shape is empty: no point is in it. Look at where its parts lie, and what is taken from what."
             )
         return changed(box, share=share)
+
+    @property
+    def _open(self) -> bool:
+        """Whether its shape depends on parameters that nobody has given yet."""
+        return self.shape is not None and not set(self.shape.parameters) <= set(self.parameters)
+
+    def _later(self, of: Callable[["Box"], AbstractPlace]) -> Any:
+        from .later import Later
+
+        assert self.shape is not None
+        return Later(of, self.shape.parameters)
 
     def knowing_corners(self) -> "Box":
         """The same box, which knows the corners that point into its shape: a problem's domain does."""
@@ -346,6 +356,8 @@ class Box(AbstractPlace):
         the boundary, with an outward normal, elsewhere an inner line or surface."""
         if not fixed:
             raise ValueError("Box.face: name a coordinate and one of its ends, for example domain.face(x=0).")
+        if self._open:
+            return self._later(lambda domain: domain.face(**fixed))
         values = {}
         for name, value in fixed.items():
             if name not in self.names:
@@ -376,6 +388,8 @@ class Box(AbstractPlace):
         """All that bounds space, at all times and parameters, with outward normals."""
         if not self.space:
             raise ValueError("Box.boundary: the domain has no space coordinate; use domain.face(t=...).")
+        if self._open:
+            return self._later(lambda domain: domain.boundary)
         if self.shape is not None:
             from .boundary import Boundary
 

@@ -134,7 +134,7 @@ ENTRIES: dict[str, Entry] = {
         ),
         Entry(
             "ellipse_flow",
-            "Δψ = 0,  ψ = 0 on an ellipse with radii a and b,  flow of the whole plane on the boundary of [−2, 2]²",
+            "Δψ = 0,  ψ = −y on an ellipse with radii a and b,  flow of the whole plane on the boundary of [−2, 2]²",
             "_shapes",
         ),
     )
