@@ -1,6 +1,9 @@
 """The rooms of the design: imports point down, private files are their own, and every public name is documented."""
 
 import ast
+import builtins
+import dis
+import importlib
 import inspect
 from pathlib import Path
 
@@ -126,6 +129,24 @@ def test_only_plots_know_matplotlib():
     for path in ROOT.rglob("*.py"):
         if not path.name.lstrip("_").startswith("plot"):
             assert "matplotlib" not in path.read_text(), path
+
+
+def codes(code):
+    yield code
+    for constant in code.co_consts:
+        if hasattr(constant, "co_code"):
+            yield from codes(constant)
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if p.suffix == ".py"], ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_global_name_exists(path):
+    """Shapes in annotations look like names to linters, which therefore do not look for undefined ones."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    module = importlib.import_module(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+    known = {*vars(module), *vars(builtins)}
+    for code in codes(compile(path.read_text(), str(path), "exec")):
+        used = {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+        assert used <= known, (code.co_name, used - known)
 
 
 def test_no_file_is_too_long():

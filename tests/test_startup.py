@@ -28,7 +28,7 @@ assert sclax.zoo.entry("wave") is known["wave"]
 assert sclax.__version__ and "solve" in dir(sclax) and "convection" in dir(sclax.zoo)
 print(len(known), [name for name in "{SLOW}".split() if name in sys.modules])
 """
-    assert python(code) == "19 []\n"
+    assert python(code) == "22 []\n"
 
 
 def listed(package):

@@ -15,24 +15,16 @@ from .._places import TIME
 from .._problem import OperatorProblem, Problem, Samples, formula_at
 from . import evaluate
 from .history import History
-from .plot_style import ACCENT, COLOURS, INK, SECOND, STYLE, Path_, finish, label, subplots
+from .plot_style import ACCENT, COLOURS, INK, SECOND, STYLE, Path_, finish, label, shown_axes, subplots
 from .plot_training import history as history
 from .plot_training import marginals as marginals
 from .plot_training import samples as samples
 from .quantities import by_name
 
 
-def _shown(problem: Problem) -> tuple[str, ...]:
-    """The one or two coordinates along which a figure runs: time across, space up; of a shape the plane of space."""
-    space = problem.domain.space
-    if TIME in problem.domain.names and problem.domain.shape is None:
-        return (TIME, space[0]) if space else (TIME,)
-    return space[:2]
-
-
 def _slice(problem: Problem, at: Mapping[str, float]) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
     domain = problem.domain
-    shown = _shown(problem)
+    shown = shown_axes(problem)
     for name in at:
         if name not in domain.names or name in shown:
             rest = [n for n in domain.names if n not in shown]

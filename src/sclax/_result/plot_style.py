@@ -6,6 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from .._base import checks
+from .._places import TIME
+from .._problem import Problem
 
 INK, ACCENT, SECOND = "#1b2a41", "#c8553d", "#3b7ea1"
 COLOURS = (SECOND, ACCENT, "#588157", "#8d6a9f", "#d9a441", INK)
@@ -40,3 +42,11 @@ def label(name: str) -> str:
     index = f"_{{{name[len(stem) :]}}}" if stem != name else ""
     letter = f"\\{stem}" if stem in greek else stem
     return f"${letter}{index}$"
+
+
+def shown_axes(problem: Problem) -> tuple[str, ...]:
+    """The one or two coordinates along which a figure runs: time across, space up; of a shape the plane of space."""
+    space = problem.domain.space
+    if TIME in problem.domain.names and problem.domain.shape is None:
+        return (TIME, space[0]) if space else (TIME,)
+    return space[:2]

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from .._problem import Problem
 from .history import History
-from .plot_style import ACCENT, COLOURS, INK, SECOND, Path_, finish, label, subplots
+from .plot_style import ACCENT, COLOURS, INK, SECOND, Path_, finish, label, shown_axes, subplots
 
 RAMP = colormaps["viridis_r"]
 
@@ -70,7 +70,7 @@ def samples(problem: Problem, history: History, path: Path_ = None) -> Figure | 
     if found is None:
         return None
     name, clouds = found
-    shown = _shown(problem)
+    shown = shown_axes(problem)
     figure, plots = subplots(len(clouds), width=2.4, height=2.5)
     for axis, cloud in zip(plots, clouds, strict=True):
         columns = [cloud.points[:, problem.domain.names.index(each)] for each in shown]

@@ -124,7 +124,7 @@ ENTRIES: dict[str, Entry] = {
         ),
         Entry(
             "disk_with_hole",
-            "Δu = f  with  u = sin(2x + y) exp(xy),  which is given on the unit circle and on a hole off its centre",
+            "Δu = f  with  u = sin(2x + y) exp(xy),  given on the rim of a disk and on a hole in it",
             "_shapes",
         ),
         Entry(
