@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import equinox as eqx
+from jaxtyping import Array, Float
 
-from .._base import checks
+from .._base import Point, checks
 from .box import Box
 from .place import AbstractPlace
 
@@ -26,11 +27,22 @@ class Later(AbstractPlace):
     def __getitem__(self, name: str) -> "Later":
         return Later(lambda domain: domain.boundary[name], self.parameters)
 
-    def _not_yet(self, *_: Any) -> NoReturn:
+    def _not_yet(self) -> NoReturn:
         raise ValueError(
             f"the shape depends on {checks.listed(self.parameters)}, which a problem's `parameters` give: until then a "
             "part of it can be named in a condition, `on=...`, and no more."
         )
 
-    embed = normal = _not_yet
-    chart = measure = property(_not_yet)
+    @property
+    def chart(self) -> Box:
+        self._not_yet()
+
+    @property
+    def measure(self) -> float:
+        self._not_yet()
+
+    def embed(self, w: Float[Array, " k"]) -> Point:
+        self._not_yet()
+
+    def normal(self, w: Float[Array, " k"]) -> Point:
+        self._not_yet()
