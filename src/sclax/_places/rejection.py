@@ -28,7 +28,8 @@ def kept(draw: Callable[[int], Drawn], contains: Callable[[Array], Bool[Array, "
 
 
 def _counted(inside: Bool[Array, " m"]) -> Int[Array, " m"]:
-    """How many are inside up to each one. A product with triangles of ones takes a tenth of XLA's cumulative sum."""
+    """How many are inside up to each one. A product with triangles of ones takes a seventh of what XLA's
+    cumulative sum does."""
     m = len(inside)
     columns = math.isqrt(m - 1) + 1
     rows = -(-m // columns)
