@@ -6,6 +6,7 @@ from . import zoo as zoo
 from ._laws import AbstractCondition as AbstractCondition
 from ._laws import AbstractLoss as AbstractLoss
 from ._laws import AbstractResidual as AbstractResidual
+from ._laws import AbstractUnknown as AbstractUnknown
 from ._laws import Data as Data
 from ._laws import Dirichlet as Dirichlet
 from ._laws import Inequality as Inequality
@@ -20,6 +21,8 @@ from ._laws import Operator as Operator
 from ._laws import Periodic as Periodic
 from ._laws import RelativeL2 as RelativeL2
 from ._laws import Robin as Robin
+from ._laws import Unknown as Unknown
+from ._laws import UnknownField as UnknownField
 from ._laws import Vocabulary as Vocabulary
 from ._laws import field_residual as field_residual
 from ._methods import AbstractDual as AbstractDual
@@ -28,6 +31,7 @@ from ._methods import AbstractPrimal as AbstractPrimal
 from ._methods import AugmentedLagrangian as AugmentedLagrangian
 from ._methods import DualAscent as DualAscent
 from ._methods import GaussNewton as GaussNewton
+from ._methods import MirrorAscent as MirrorAscent
 from ._methods import NuPI as NuPI
 from ._methods import Penalty as Penalty
 from ._methods import PrimalDual as PrimalDual
@@ -50,6 +54,7 @@ from ._problem import each as each
 from ._problem import worst_case as worst_case
 from ._result import RESULTS as RESULTS
 from ._result import AbstractSolution as AbstractSolution
+from ._result import Estimate as Estimate
 from ._result import History as History
 from ._result import OperatorSolution as OperatorSolution
 from ._result import Report as Report

@@ -36,6 +36,9 @@ from .observations import Observations as Observations
 from .smoothed import smoothed as smoothed
 from .structure import Invariance as Invariance
 from .structure import Periodic as Periodic
+from .unknowns import AbstractUnknown as AbstractUnknown
+from .unknowns import Unknown as Unknown
+from .unknowns import UnknownField as UnknownField
 from .words import Asked as Asked
 from .words import Coordinate as Coordinate
 from .words import Derivative as Derivative

@@ -65,7 +65,7 @@ def _prescribed(
 
 def _named_after(kind: str, which: Mapping[int, Any], vocabulary: Vocabulary) -> str:
     """`initial`; with the names of the fields where these are not all unknowns."""
-    if tuple(sorted(which)) == tuple(range(len(vocabulary.unknowns))):
+    if tuple(sorted(which)) == tuple(range(len(vocabulary.states))):
         return kind
     return "_".join([kind, *(vocabulary.fields[k] for k in which)])
 

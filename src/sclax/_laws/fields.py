@@ -33,11 +33,13 @@ def outputs(model: Model, z: Point, vocabulary: Vocabulary) -> Float[Array, " m"
             )
         return values
 
-    if not any(vocabulary.pins):
+    # Coefficients see to it themselves.
+    held = tuple(() if k >= len(vocabulary.states) else pins for k, pins in enumerate(vocabulary.pins))
+    if not any(held):
         return at(z)
     # What an unknown must not depend on is the same wherever it is asked for, so that any model will do.
-    found = {pins: at(_pinned(z, pins)) for pins in dict.fromkeys(vocabulary.pins)}
-    return jnp.stack([found[pins][k] for k, pins in enumerate(vocabulary.pins)])
+    found = {pins: at(_pinned(z, pins)) for pins in dict.fromkeys(held)}
+    return jnp.stack([found[pins][k] for k, pins in enumerate(held)])
 
 
 def _pinned(z: Point, pins: tuple[tuple[int, float], ...]) -> Point:

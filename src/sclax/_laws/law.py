@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 
 from .._base import Model, Scalar, checks
 from .._places import AbstractPlace, Box, Discretised, Pinned
+from ..nn import numbers_of
 from .losses import AbstractLoss
 from .words import Asked, Vocabulary
 
@@ -38,6 +39,16 @@ class AbstractResidual(eqx.Module):
     ) -> Float[Array, "points d"] | None:
         """The points around which the residual looks at the network; None where nobody can tell."""
         return None
+
+    @property
+    def measured(self) -> tuple[np.ndarray, bool] | None:
+        """For measurements, the factors that turn rows into deviations of the data, by sample, and whether the noise
+        is known; None for laws."""
+        return None
+
+    def sound(self, parameters: Parameters, place: AbstractPlace) -> None:
+        """Raises an error where the law says nothing at these parameters."""
+        return
 
 
 class AbstractNamed(AbstractResidual):
@@ -66,7 +77,11 @@ class Law(eqx.Module):
 
     def rows(self, model: Model, parameters: Parameters, w: Float[Array, "n k"]) -> Float[Array, "n c"]:
         """The residual's components at each chart point."""
-        return jax.vmap(lambda w: self.residual(model, parameters, self.place, w))(w)
+        return jax.vmap(lambda w: self.at(model, parameters, w))(w)
+
+    def at(self, model: Model, parameters: Parameters, w: Float[Array, " k"]) -> Float[Array, " c"]:
+        """The residual's components at one chart point, with the parameters that the model has learned."""
+        return self.residual(model, {**parameters, **numbers_of(model)}, self.place, w)
 
     def losses(self, rows: Float[Array, "n c"]) -> Float[Array, " n"]:
         """The loss at each point, from the residual's components there."""
@@ -122,10 +137,10 @@ class AbstractSampled(AbstractCondition):
 def unknown_index(owner: str, unknown: str | None, vocabulary: Vocabulary) -> int:
     """The number of an unknown or of a derived quantity; the only unknown, where none is named."""
     if unknown is None:
-        if len(vocabulary.unknowns) > 1:
-            one, other = vocabulary.unknowns[:2]
+        if len(vocabulary.states) > 1:
+            one, other = vocabulary.states[:2]
             raise ValueError(
-                f"{owner}: the problem has the unknowns {checks.listed(vocabulary.unknowns)}; "
+                f"{owner}: the problem has the unknowns {checks.listed(vocabulary.states)}; "
                 f'say which one with `unknown="{one}"`, or give a dict, {{"{one}": ..., "{other}": ...}}.'
             )
         return 0

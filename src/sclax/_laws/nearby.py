@@ -42,7 +42,7 @@ class Field(NamedTuple):
             )
         z = jnp.stack([jnp.asarray(given.get(n, self.point[n])) for n in self.vocabulary.coordinates])
         values = outputs(self.model, z, self.vocabulary)
-        if len(self.vocabulary.unknowns) == 1:
+        if len(self.vocabulary.states) == 1:
             return values[0]
         return dict(zip(self.vocabulary.unknowns, values, strict=True))
 

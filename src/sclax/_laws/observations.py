@@ -23,8 +23,14 @@ class ObservationResidual(AbstractResidual):
     points: Float[Array, "samples m d"]
     values: Float[Array, "samples m c"]
     divisors: Float[Array, "samples m c"]
+    units: Float[Array, "samples m c"]  # the divisors without the noise
+    noisy: bool = eqx.field(static=True)  # whether the noise is known
     which: tuple[Derivative, ...] = eqx.field(static=True)
     vocabulary: Vocabulary
+
+    @property
+    def measured(self):
+        return np.asarray(self.units).reshape(len(self.units), -1), self.noisy
 
     @property
     def asked(self) -> Asked:
@@ -127,6 +133,8 @@ class Observations(AbstractSampled):
             z.reshape(samples, m, domain.dimension),
             data,
             jnp.broadcast_to(divisors * noise, data.shape),
+            jnp.broadcast_to(divisors, data.shape),
+            self.noise is not None,
             which,
             vocabulary,
         )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -12,6 +13,9 @@ from .._places import Box
 from .fields import Constant, NamedFunction, components, derivatives, named, outputs
 from .law import AbstractCondition, AbstractNamed, AbstractResidual, Law, unknown_index
 from .words import Derivative, Vocabulary
+
+BY = "Invariance(by=...)"
+PROBES = 4096  # points that show whether a map ever stays in the domain
 
 
 class Jet(eqx.Module):
@@ -102,7 +106,7 @@ class Periodic(AbstractCondition):
                     f"{checks.listed(vocabulary.unknowns)}, or a derivative of one."
                 )
             return function, function.order
-        unknowns = len(vocabulary.unknowns)
+        unknowns = len(vocabulary.states)
         which = (
             tuple(range(unknowns)) if self.unknown is None else (unknown_index("Periodic", self.unknown, vocabulary),)
         )
@@ -111,35 +115,74 @@ class Periodic(AbstractCondition):
 
 class InvarianceResidual(AbstractNamed):
     maps: tuple[tuple[int, NamedFunction | Constant], ...]
+    by: NamedFunction | Constant | None
     domain: Box
     vocabulary: Vocabulary
 
     seen = AbstractResidual.seen  # nobody can tell: the image may lie outside the domain
 
-    def __call__(self, model, parameters, place, w):
-        moved = z = place.embed(w)
+    def _moved(self, model, parameters, z):
+        moved = z
         for i, function in self.maps:
             moved = moved.at[i].set(function(model, parameters, z))
-        difference = outputs(model, z, self.vocabulary) - outputs(model, moved, self.vocabulary)
+        return moved
+
+    def __call__(self, model, parameters, place, w):
+        z = place.embed(w)
+        moved, states = self._moved(model, parameters, z), len(self.vocabulary.states)
+        if self.by is None:
+            here = outputs(model, z, self.vocabulary)[:states]
+        else:
+            here = components(self.by(model, parameters, z), BY)
+        difference = here - outputs(model, moved, self.vocabulary)[:states]
         # The law relates two points of the domain; where the image leaves it, there is nothing to compare.
         return jnp.where(self.domain.contains(moved), difference, 0.0)
 
+    def sound(self, parameters, place):
+        unknowns = len(self.vocabulary.unknowns)
+        if self.by is not None:
+            by, nothing, z = self.by, _nothing(unknowns), jnp.zeros(len(self.vocabulary.coordinates))
+            image = jax.eval_shape(lambda z: components(by(nothing, parameters, z), BY), z)
+            if image.shape != (len(self.vocabulary.states),):
+                raise ValueError(
+                    f"{BY}: it must give a value for each of the unknowns {checks.listed(self.vocabulary.states)}, got "
+                    f"{image.shape[0]}."
+                )
+        moves = lambda w: self.domain.contains(self._moved(_nothing(unknowns), parameters, place.embed(w)))
+        if not bool(jnp.any(jax.vmap(moves)(place.sobol(PROBES)))):
+            raise ValueError(
+                "Invariance: the image of every point lies outside the domain, so that the law compares nothing with "
+                "nothing. Look at the maps' units and signs, or enlarge the domain."
+            )
+
+
+def _nothing(unknowns: int) -> Callable[..., Any]:
+    return lambda z: jnp.zeros(unknowns)
+
 
 class Invariance(AbstractCondition):
-    """A symmetry:  u(z) = u(g z)  wherever both z and g z lie in the domain; coordinates without a map stay.
+    """A symmetry:  u(g z) = u(z)  wherever both z and g z lie in the domain; coordinates without a map stay.
+
+    `by` makes it an equivariance,  u(g z) = A u(z):  a function by argument name of the unknowns (and of coordinates
+    and parameters) that gives a value for each unknown.
 
     !!! example
-        Period 2π/β in time: `Invariance(t=lambda t, beta: t + 2 * jnp.pi / beta)`
+        Period 2π/β in time: `Invariance(t=lambda t, beta: t + 2 * jnp.pi / beta)`; an odd function:
+        `Invariance(x=lambda x: -x, by=lambda u: -u)`; a flow that turns with its domain:
+        `Invariance(x=lambda y: -y, y=lambda x: x, by=lambda u, v: (-v, u))`.
     """
 
     maps: tuple[tuple[str, Callable[..., Any]], ...] = eqx.field(static=True)
+    by: Callable[..., Any] | None = eqx.field(static=True)
 
-    def __init__(self, **maps: Callable[..., Any]):
+    def __init__(self, by: Callable[..., Any] | None = None, **maps: Callable[..., Any]):
         if not maps:
             raise ValueError("Invariance: give at least one map, for example Invariance(x=lambda x: -x).")
         for name, function in maps.items():
             signature(function, f"Invariance({name}=...)")
-        self.maps = tuple(maps.items())
+        if by is not None:
+            signature(by, BY)
+        self.maps, self.by = tuple(maps.items()), by
 
     def bind(self, vocabulary: Vocabulary, domain: Box) -> Law:
         bound = []
@@ -150,5 +193,6 @@ class Invariance(AbstractCondition):
                     + checks.nearest(name, domain.names)
                 )
             bound.append((domain.names.index(name), named(function, vocabulary, f"Invariance({name}=...)")))
-        residual = InvarianceResidual(tuple(bound), domain, vocabulary)
+        by = None if self.by is None else named(self.by, vocabulary, BY)
+        residual = InvarianceResidual(tuple(bound), by, domain, vocabulary)
         return Law(residual, domain, "invariance", 0)

@@ -90,7 +90,7 @@ class Vocabulary(eqx.Module):
     """The names that a problem knows: coordinates (families included), unknowns, fixed parameters, derived quantities.
 
     `families` are the coordinates that are parameters, and `pins` has for each unknown the coordinates on which it does
-    not depend.
+    not depend. The last `learned` unknowns are coefficients of the equations, all others the solution itself.
 
     !!! example
         `Vocabulary(domain.names, ("u",), ())` in the test of a condition of your own.
@@ -102,6 +102,7 @@ class Vocabulary(eqx.Module):
     families: tuple[str, ...] = eqx.field(static=True, default=())
     derived: tuple[Derived, ...] = eqx.field(static=True, default=())
     pins: tuple[tuple[Pin, ...], ...] = eqx.field(static=True, default=())
+    learned: int = eqx.field(static=True, default=0)
 
     def __check_init__(self):
         names = self.coordinates + self.fields + self.parameters
@@ -123,6 +124,11 @@ class Vocabulary(eqx.Module):
         for name in names:
             if name in words:
                 raise ValueError(f"Problem: `{name}` reads as a gradient or a Laplacian. Rename it.")
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The unknowns that are the solution."""
+        return self.unknowns[: len(self.unknowns) - self.learned]
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from .dual import AbstractDual as AbstractDual
 from .dual import AugmentedLagrangian as AugmentedLagrangian
 from .dual import DualAscent as DualAscent
+from .dual import MirrorAscent as MirrorAscent
 from .dual import NuPI as NuPI
 from .eigenbasis import soap as soap
 from .gauss_newton import GaussNewton as GaussNewton

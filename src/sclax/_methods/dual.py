@@ -4,7 +4,7 @@ same code, and the projection onto λ ≥ 0 is always there."""
 import abc
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,8 +12,14 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, PyTree
 
-from .._base import checks, words
+from .._base import Scalar, checks, words
 from .._problem import ByConstraint
+from .primal import GENTLE
+
+REACH = 1000.0  # times its tolerance: a value from which a constraint may come to hold
+FITTED = 0.1  # of the first objective: conditions that hold in the main
+AIM = 0.9  # of a tolerance: a value that other draws find below it too
+NOTHING = 1e-6  # a multiplier in units that is none
 
 Rate = float | Callable[[Any], Any]
 Entries = Float[Array, "..."]
@@ -38,9 +44,22 @@ class AbstractDual(eqx.Module):
         """The factor of the constraint's gradient in the primal step: the multiplier itself, unless a penalty adds."""
         return multipliers
 
+    def advance(
+        self, multipliers: Entries, state: PyTree, violations: Entries, tolerances: Entries, objective: "Standing"
+    ) -> tuple[Entries, PyTree]:
+        """`step`, for duals that also look at the tolerances, in the units of the violations, and at the objective."""
+        return self.step(multipliers, state, violations)
+
     def priced(self, multipliers: Entries) -> bool:
         """Whether final multipliers are prices: not where a bound holds one back."""
         return True
+
+
+class Standing(NamedTuple):
+    """Where the objective stands: its value, and that of the network as it was built."""
+
+    now: Scalar
+    first: Scalar
 
 
 def _rate(rate: Rate, count: Any) -> Any:
@@ -75,6 +94,62 @@ class DualAscent(AbstractDual):
 
     def priced(self, multipliers):
         return bool(jnp.max(multipliers) < 0.999 * self.cap)
+
+
+class MirrorAscent(AbstractDual):
+    """Ascent by the ratio of value and tolerance, which settles wherever the tolerance lies:
+
+        λ ← λ (value / ε)^`pace` + η min([value − ε]₊, `clip`),   η = `rate` times the first objective, if above 1.
+
+    A violation that is a millionth of the constraint's size at the start moves plain ascent by a millionth; the ratio
+    moves λ all the same, so that λ comes to rest where the constraint binds, and falls to zero where it does not. It
+    aims at 0.9 ε, so that other draws find the constraint to hold too, and its exponent is between −`pace` and `pace`.
+
+    λ stays below `cap` (times the first objective, if above 1), so that an equation which cannot hold does not outweigh
+    all conditions: u = 0 solves many equations. It may exceed it where the tolerance is within reach (1000 times), the
+    objective is below a tenth of its first value, and the constraint's share of the Lagrangian below the objective's.
+    The primal step presses at least with a price of 0.01: where nothing is in conflict, laws become better than was
+    asked for, and an objective far above 0.01 ε does not feel it.
+
+    Good values beside `GaussNewton`, which scales residuals to size one: the defaults.
+
+    !!! example
+        `PrimalDual(GaussNewton(), MirrorAscent())`
+    """
+
+    rate: float = eqx.field(static=True, default=0.3)
+    pace: float = eqx.field(static=True, default=0.1)
+    clip: float = eqx.field(static=True, default=1.0)
+    cap: float = eqx.field(static=True, default=2.0)
+
+    def __check_init__(self):
+        for name in ("rate", "pace", "clip", "cap"):
+            checks.positive("MirrorAscent", name, getattr(self, name))
+
+    def init(self, multipliers):
+        return jnp.asarray(0, jnp.int32)
+
+    def step(self, multipliers, state, violations):
+        return multipliers + self.rate * jnp.minimum(violations, self.clip), state + 1
+
+    def advance(self, multipliers, state, violations, tolerances, objective):
+        value, tiny = violations + tolerances, jnp.finfo(multipliers.dtype).tiny
+        ratio = jnp.clip(jnp.log(jnp.maximum(value, tiny) / jnp.maximum(AIM * tolerances, tiny)), -1.0, 1.0)
+        # What the primal step pressed with is where a multiplier that has to grow begins.
+        base = jnp.where(violations > 0, jnp.maximum(multipliers, GENTLE), multipliers)
+        # An objective that is large at first, data in units of a small noise say, takes prices as large to balance it.
+        size = jnp.maximum(objective.first, 1.0)
+        new = base * jnp.exp(self.pace * ratio) + size * self.rate * jnp.clip(violations, 0.0, self.clip)
+        reachable = (value < REACH * tolerances) & (objective.now < FITTED * objective.first)
+        beyond = reachable & (base * value < objective.now)
+        new = jnp.where(beyond, new, jnp.minimum(new, jnp.maximum(size * self.cap, multipliers)))
+        return jnp.where(new < NOTHING, 0.0, new), state + 1
+
+    def price(self, multipliers, state, violations):
+        return jnp.maximum(multipliers, GENTLE)
+
+    def priced(self, multipliers):
+        return bool(jnp.all(jnp.abs(multipliers - self.cap) > 1e-3 * self.cap))
 
 
 class NuPI(AbstractDual):
@@ -196,6 +271,8 @@ def step(
     violations: ByConstraint,
     units: ByConstraint,
     seen: Mapping[str, Bool[Array, "..."]],
+    tolerances: ByConstraint,
+    objective: Standing,
 ) -> tuple[ByConstraint, dict[str, PyTree]]:
     """All multipliers one step up, projected onto λ ≥ 0. A dual sees violations in `units`, so that one rate fits all
     residuals; multipliers, which divide by them, stay in the user's units outside. Entries that were not `seen` stay
@@ -203,7 +280,8 @@ def step(
     new, states = {}, {}
     for name, dual in duals.items():
         unit, known = units[name], seen[name]
-        raw, after = dual.step(unit * multipliers[name], state[name], violations[name] / unit)
+        scaled = (unit * multipliers[name], state[name], violations[name] / unit, tolerances[name] / unit)
+        raw, after = dual.advance(*scaled, objective)
         keep = lambda a, b, known=known: jnp.where(known, a, b) if jnp.shape(a) == known.shape else a
         new[name] = keep(jax.nn.relu(raw) / unit, multipliers[name])
         states[name] = jax.tree.map(keep, after, state[name])

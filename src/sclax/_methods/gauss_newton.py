@@ -162,8 +162,7 @@ class GaussNewton(AbstractPrimal):
             return stack([t.law.rows(model, problem.parameters, w) for t, w in zip(problem.terms, points, strict=True)])
 
         laws = [
-            lambda leaves, w, term=term: term.law.residual(rebuild(leaves), problem.parameters, term.law.place, w)
-            for term in problem.terms
+            lambda leaves, w, term=term: term.law.at(rebuild(leaves), problem.parameters, w) for term in problem.terms
         ]
         rho = stack([found.rows for found in evaluation.terms])
         determined = rho.size > sum(leaf.size for leaf in leaves)
@@ -276,7 +275,7 @@ def _search(loss: Any, before: Scalar) -> tuple[Scalar, Scalar, Count]:
 
 def _rows(problem: AbstractProblem, term: Term) -> int:
     """How many residual rows a term has."""
-    nothing = lambda z: jnp.zeros(len(problem.unknowns))
+    nothing = lambda z: jnp.zeros(len(problem.vocabulary.unknowns))
     law, key, parameters = term.law, jr.key(0), problem.bare().parameters
     return jax.eval_shape(lambda: law.rows(nothing, parameters, term.chosen.init(law.place, key).points)).size
 

@@ -34,6 +34,7 @@ class State(NamedTuple):
     levels: tuple[Scalar, ...]  # the α-level of each term's ψ_α, from the last pass
     units: ByConstraint  # the size of each constraint's value, in which the dual sees it
     reach: Reach  # how far training has come in time
+    first: Scalar  # the objective of the network as it was built
 
 
 class Info(NamedTuple):
@@ -110,7 +111,18 @@ def first_state(
     levels = tuple(jnp.zeros_like(t.alpha) for t in problem.terms)
     # Not one of the keys of the samplers, which are folds of `key` by their numbers.
     units = primal.start.units(problem, model, jr.fold_in(key, len(problem.terms)))
-    return State(model, multipliers, primal.init(model), dual_state, samplers, levels, units, begin())
+    first = _objective(problem, model, samplers)
+    return State(model, multipliers, primal.init(model), dual_state, samplers, levels, units, begin(), first)
+
+
+def _objective(problem: AbstractProblem, model: Model, samplers: tuple[SamplerState, ...]) -> Scalar:
+    """The objective at the samplers' points."""
+    total = jnp.zeros(())
+    for term, state in zip(problem.terms, samplers, strict=True):
+        if term.owner is None:
+            losses = term.law.losses(term.law.rows(model, problem.parameters, state.points))
+            total += term.scale * jnp.mean(losses)
+    return total
 
 
 def iterate(

@@ -95,7 +95,14 @@ class PrimalDual(AbstractMethod):
             info = jax.tree.map(lambda leaf: leaf[-1], trail)
             info = info._replace(evaluations=jnp.sum(trail.evaluations), finite=jnp.all(trail.finite))
         multipliers, dual_state = dual.step(
-            duals, state.multipliers, state.dual, problem.violations(info.values), state.units, info.seen
+            duals,
+            state.multipliers,
+            state.dual,
+            problem.violations(info.values),
+            state.units,
+            info.seen,
+            problem.tolerances,
+            dual.Standing(info.objective, state.first),
         )
         multipliers = settle(multipliers)
         return state._replace(multipliers=multipliers, dual=dual_state), info._replace(multipliers=multipliers)

@@ -79,7 +79,7 @@ def _even(problem: AbstractProblem) -> AbstractProblem:
 
 
 def _slope(problem: AbstractProblem, model: Model, term: Term, key: Key) -> Scalar:
-    residual = lambda model, w: term.law.residual(model, problem.parameters, term.law.place, w)
+    residual = lambda model, w: term.law.at(model, problem.parameters, w)
     points = term.law.place.uniform(_count(PROBES, term), key)
     return _mean_slope(residual, model, points, max(16 // term.law.inner, 1))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import nn
 from .._base import Model, Scalar, changed, checks, precision
-from .._laws import Vocabulary, combinations, discretised, outputs, with_quantities
+from .._laws import AbstractUnknown, Derivative, Vocabulary, combinations, discretised, outputs, with_quantities
 from .._places import TIME, Box
 from ..samplers import Fixed, Uniform
 from .courses import Course, course
@@ -38,7 +38,8 @@ class Problem(AbstractProblem):
     **Arguments:**
 
     - `domain`: a `Box`, or a shape.
-    - `parameters`: a number is fixed; an interval `(low, high)` makes a family, whose solution takes it as input.
+    - `parameters`: a number is fixed; an interval `(low, high)` makes a family, whose solution takes it as input;
+      `Unknown(initial)` is an unknown number and `UnknownField(coordinates)` an unknown function, both learned.
     - `objective`: a measure or a weighted sum of measures; none makes a feasibility problem.
     - `constraints`: by name, `measure <= tolerance`.
     - `unknowns`: names of the network's outputs; a dict where one has fewer coordinates than the problem,
@@ -66,6 +67,7 @@ class Problem(AbstractProblem):
     terms: tuple[Term, ...]
     tolerances: ByConstraint
     course: Course
+    sought: dict[str, AbstractUnknown] = eqx.field(static=True)
     reference: Any = eqx.field(static=True)
     recipe: Recipe | None = eqx.field(static=True)
 
@@ -86,15 +88,24 @@ class Problem(AbstractProblem):
         unknowns = (unknowns,) if isinstance(unknowns, str) else tuple(unknowns)
         if not unknowns:
             raise ValueError("Problem: `unknowns` is empty; name the network's outputs, for example ('u',).")
-        fixed, ranges = _split_parameters(dict(parameters or {}))
+        sought = {n: p for n, p in (parameters or {}).items() if isinstance(p, AbstractUnknown)}
+        fixed, ranges = _split_parameters({n: p for n, p in (parameters or {}).items() if n not in sought})
         sums = named_sums(objective, dict(constraints or {}))
         periodic = [name for s in sums.values() for _, m in s.parts for name in m.wraps]
         domain = domain.fixing({name: float(value) for name, value in fixed.items()}).join(ranges)
-        shaping = _shaping(domain)
+        shaping = _shaping(domain, sought)
         domain = domain.knowing_corners()
         domain = domain.wrapping(name for name in periodic if name in domain.names)
-        pins = tuple(_pins(name, coordinates[name], domain) for name in coordinates)
-        vocabulary = Vocabulary(domain.names, unknowns, tuple(fixed), domain.parameters, pins=pins)
+        fields = {n: p.within(n, domain) for n, p in sought.items() if p.coordinates}
+        depends = {
+            **{u: coordinates.get(u, domain.names) for u in unknowns},
+            **{n: p.coordinates for n, p in fields.items()},
+        }
+        pins = tuple(_pins(name, depends[name], domain) for name in depends) if coordinates or fields else ()
+        fixed |= {n: _exactly(p.initial) for n, p in sought.items() if n not in fields}
+        vocabulary = Vocabulary(
+            domain.names, (*unknowns, *fields), tuple(fixed), domain.parameters, pins=pins, learned=len(fields)
+        )
         vocabulary = with_quantities(vocabulary, quantities or {}, domain)
         terms = [
             measure.term(scale, owner, vocabulary, domain)
@@ -102,7 +113,7 @@ class Problem(AbstractProblem):
             for scale, measure in weighted.parts
         ]
         self.domain, self.vocabulary, self.recipe = domain, vocabulary, recipe
-        self.parameters = fixed
+        self.parameters, self.sought = fixed, sought
         self.terms = uniquely_named(terms)
         self.tolerances = {
             name: tolerance_for(name, constraint, [t for t in terms if t.owner == name])
@@ -115,7 +126,11 @@ class Problem(AbstractProblem):
         compared = () if self.reference is None else self.reference.asked(vocabulary)
         derived = vocabulary.expanded(q for d in vocabulary.derived for q in d.quantities)
         seen = None if compared is None else (*compared, *derived)
-        check_used("Problem", [n for n in parameters or () if n not in shaping], vocabulary, self.terms, seen)
+        open_ = [n for n in parameters or () if n not in shaping and n not in fields]
+        check_used("Problem", open_, vocabulary, self.terms, seen)
+        _check_sought(sought, vocabulary, self.terms)
+        for term in self.terms:
+            term.law.residual.sound(self.parameters, term.law.place)
         for term in self.terms:
             if term.sampler is not None:
                 jax.eval_shape(lambda t=term: t.chosen.init(t.law.place, jax.random.key(0)))
@@ -133,6 +148,22 @@ class Problem(AbstractProblem):
     def network(self) -> Callable[..., Model]:
         """The function (domain, outputs, key) that builds the default network: the paper's MLP, 4 × 50, tanh."""
         return nn.MLP
+
+    def with_sought(self, model: Model, key: Any) -> Model:
+        """The network with the problem's unknown coefficients beside it, where it has any and they are not yet."""
+        if not self.sought or hasattr(model, "numbers"):
+            return model
+        now = jnp.result_type(float)
+        fields = [p for p in self.sought.values() if p.coordinates]
+        numbers = [(n, p) for n, p in self.sought.items() if not p.coordinates]
+        return nn.Learned(
+            model,
+            tuple(
+                nn.coefficient(self.domain, p.coordinates, p.initial, p.positive, key=jax.random.fold_in(key, k))
+                for k, p in enumerate(fields)
+            ),
+            tuple(nn.Number(jnp.zeros((), now), n, p.initial, p.positive) for n, p in numbers),
+        )
 
     def fits(self, model: Model) -> None:
         names = self.domain.names
@@ -194,9 +225,14 @@ def _pins(unknown: str, coordinates: Any, domain: Box) -> tuple[tuple[int, float
     return tuple((i, sum(domain.ends(domain.names[i])) / 2) for i in left)
 
 
-def _shaping(domain: Box) -> set[str]:
+def _shaping(domain: Box, sought: Mapping[str, Any]) -> set[str]:
     """The parameters on which the domain's shape depends, all of which are known by now."""
     shaping = set() if domain.shape is None else set(domain.shape.parameters)
+    for name in sorted(shaping & set(sought)):
+        raise ValueError(
+            f"Problem: the shape of the domain depends on `{name}`, which cannot be learned; make it a family, "
+            f"parameters={{{name!r}: (0.1, 0.5)}}, and look where its data fit."
+        )
     unknown = sorted(shaping - set(domain.parameters))
     if unknown:
         raise ValueError(
@@ -213,7 +249,26 @@ def _split_parameters(parameters: dict[str, Any]) -> tuple[dict[str, Scalar], di
             ranges[name] = checks.interval("Problem.parameters", name, value)
         else:
             found = checks.number("Problem.parameters", name, value, " or an interval (low, high)")
-            # Not rounded to the precision of this moment: a method may solve in a higher one.
-            with precision.double():
-                fixed[name] = jnp.asarray(found)
+            fixed[name] = _exactly(found)
     return fixed, ranges
+
+
+def _exactly(number: float) -> Scalar:
+    """Not rounded to the precision of this moment: a method may solve in a higher one."""
+    with precision.double():
+        return jnp.asarray(number)
+
+
+def _check_sought(sought: Mapping[str, Any], vocabulary: Vocabulary, terms: tuple[Term, ...]) -> None:
+    """An unknown coefficient that no law asks for could be anything."""
+    asked = [term.law.residual.asked for term in terms]
+    derived = vocabulary.expanded(q for d in vocabulary.derived for q in d.quantities)
+    every = [q for quantities in (*asked, derived) for q in quantities or ()]
+    fields = {vocabulary.unknowns[q.unknown] for q in vocabulary.expanded(every) if isinstance(q, Derivative)}
+    names = fields | {vocabulary.spelt(q) for q in every if not isinstance(q, Derivative)}
+    for name in () if None in asked else sought:
+        if name not in names:
+            raise ValueError(
+                f"Problem: no law asks for the unknown `{name}`, so that it could be anything. Make it an argument of "
+                "a law, or remove it."
+            )

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from .. import nn
 from .._base import Density, Losses, Model, Points, Scalar, changed, checks, digest
 from .._laws import Asked, Vocabulary
 from .._places import Box
@@ -88,6 +89,14 @@ class AbstractProblem(eqx.Module):
     def network(self) -> Callable[..., Model]:
         """The function (domain, outputs, key) that builds the default network."""
 
+    def known(self, model: Model) -> dict[str, Scalar]:
+        """All parameters: the fixed ones, and those that the model has learned."""
+        return {**self.parameters, **nn.numbers_of(model)}
+
+    def with_sought(self, model: Model, key: Any) -> Model:
+        """The network with what is learned beside it: unknown coefficients, where the problem has any."""
+        return model
+
     @abc.abstractmethod
     def fits(self, model: Model) -> None:
         """A network of the wrong size fails here, with names, and not deep inside a derivative."""
@@ -98,7 +107,7 @@ class AbstractProblem(eqx.Module):
 
     @property
     def unknowns(self) -> tuple[str, ...]:
-        return self.vocabulary.unknowns
+        return self.vocabulary.states
 
     @property
     def constraints(self) -> tuple[str, ...]:

@@ -169,7 +169,7 @@ def formula_at(
     def at(z):
         found = bound(lambda z: z, parameters, z)
         if isinstance(found, Mapping):
-            found = tuple(found[name] for name in vocabulary.unknowns)
+            found = tuple(found[name] for name in vocabulary.states)
         return jnp.stack([jnp.asarray(f) for f in (found if isinstance(found, tuple | list) else (found,))])
 
     return jax.vmap(at)(points)

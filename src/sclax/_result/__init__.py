@@ -1,6 +1,7 @@
 """What a user holds afterwards: evaluate, check, plot, record, save and load. Never trains."""
 
 from .abstract import AbstractSolution as AbstractSolution
+from .estimates import Estimate as Estimate
 from .history import History as History
 from .history import Row as Row
 from .history import Tempered as Tempered

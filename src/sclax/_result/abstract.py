@@ -87,8 +87,8 @@ class AbstractSolution(abc.ABC):
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The values of the fixed parameters."""
-        return {name: float(value) for name, value in self.problem.parameters.items()}
+        """The values of the fixed parameters, and those that were learned."""
+        return {name: float(value) for name, value in self.problem.known(self.model).items()}
 
     @property
     def seconds(self) -> float:

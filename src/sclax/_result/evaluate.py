@@ -38,7 +38,9 @@ def block(model: Model) -> int:
 
 @eqx.filter_jit
 def _values(model: Model, points: Points, vocabulary: Vocabulary) -> Float[Array, "n m"]:
-    return jax.lax.map(lambda z: outputs(model, z, vocabulary), points, batch_size=block(model))
+    return jax.lax.map(
+        lambda z: outputs(model, z, vocabulary)[: len(vocabulary.states)], points, batch_size=block(model)
+    )
 
 
 def values(problem: Problem, model: Model, points: Points) -> Float[Array, "n m"]:

@@ -28,7 +28,7 @@ AT_ONCE = 64  # integrals
 
 @eqx.filter_jit
 def _by_name(problem: Problem, model: Model, function: NamedFunction, points: Points) -> Array:
-    at = lambda z: function(model, problem.parameters, z)
+    at = lambda z: function(model, problem.known(model), z)
     # Derivatives hold several times what values hold.
     return jax.lax.map(at, points, batch_size=max(block(model) // 4, 1))
 
@@ -45,16 +45,16 @@ def differentiable(problem: Problem, model: Model, name: str | None, points: Poi
     now = jnp.result_type(float)
     model = jax.tree.map(lambda leaf: leaf.astype(now) if eqx.is_inexact_array(leaf) else leaf, model)
     if name is None:
-        return jax.vmap(lambda z: outputs(model, z, bare.vocabulary))(points)
+        return jax.vmap(lambda z: outputs(model, z, bare.vocabulary)[: len(bare.unknowns)])(points)
     function = word(name, bare.vocabulary, "solution")
-    return jax.vmap(lambda z: function(model, bare.parameters, z))(points)
+    return jax.vmap(lambda z: function(model, bare.known(model), z))(points)
 
 
 @eqx.filter_jit
 def _integrals(
     problem: Problem, model: Model, sums: Quadrature, function: NamedFunction | Constant, w: Float[Array, "n k"]
 ) -> Float[Array, "n c"]:
-    return jax.lax.map(lambda w: sums(function, model, problem.parameters, w, "integrate"), w, batch_size=AT_ONCE)
+    return jax.lax.map(lambda w: sums(function, model, problem.known(model), w, "integrate"), w, batch_size=AT_ONCE)
 
 
 def integrals(problem: Problem, model: Model, quantity: Any, over: Any, axes: Mapping[str, np.ndarray]) -> xr.DataArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import os
 import warnings
@@ -22,6 +23,7 @@ from .._laws import word
 from .._problem import Problem
 from . import evaluate, quantities, report
 from .abstract import AbstractSolution, figures
+from .estimates import Estimate, estimates
 from .record import number
 
 if TYPE_CHECKING:
@@ -101,6 +103,7 @@ class Solution(AbstractSolution):
             `solution(x=1.0, t=0.5)`; `solution("u_xx", x=xs, t=0.5)`; `jax.grad(lambda x: solution(x=x, t=0.5))(1.0)`
         """
         name = self._word(quantity)
+        coordinates = {**self._indifferent(name), **coordinates}
         if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(coordinates)):
             points, shape = self._points("solution", coordinates)
             found = quantities.differentiable(self.problem, self.model, name, points)
@@ -117,6 +120,14 @@ class Solution(AbstractSolution):
             values = {u: jnp.asarray(array) for u, array in self._values(coordinates).items()}
             self._tell_outside("solution", coordinates)
         return values[self.problem.unknowns[0]] if len(values) == 1 else values
+
+    def _indifferent(self, name: str | None) -> dict[str, float]:
+        """A value for each coordinate on which a quantity does not depend, a coefficient of few coordinates say."""
+        words, domain = self.problem.vocabulary, self.problem.domain
+        asked = () if name is None or not any(words.pins) else word(name, words, "solution").asked
+        free = [{domain.names[i] for i, _ in words.pins[q.unknown]} for q in asked if hasattr(q, "unknown")]
+        left = set.intersection(*free) if free else set()
+        return {n: sum(domain.ends(n)) / 2 for n in left}
 
     def _word(self, quantity: tuple[Any, ...]) -> str | None:
         """The name of a quantity that stands before the coordinates."""
@@ -222,6 +233,19 @@ class Solution(AbstractSolution):
         return parts[0] if len(parts) == 1 else tuple(parts)
 
     # --- verdicts ---
+
+    @functools.cached_property
+    def estimates(self) -> dict[str, Estimate]:
+        """The unknown coefficients of the problem: value, deviation, 95 % interval, and whether the data determine
+        them.
+
+        !!! example
+            `print(solution.estimates["D"])`
+        """
+        if not self.problem.sought:
+            return {}
+        with precision.of(self.model):
+            return estimates(self.problem, self.model)
 
     def check(self, points: int = 1_000_000, seed: int = 1) -> report.Report:
         """Does every law hold, and where is it worst? On `points` independent points for each law."""

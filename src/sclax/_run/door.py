@@ -15,7 +15,7 @@ import optax
 import threadpoolctl
 
 from .._base import checks, digest, precision, refreshed
-from .._methods import AbstractMethod, DualAscent, GaussNewton, PrimalDual, State, soap
+from .._methods import AbstractMethod, DualAscent, GaussNewton, MirrorAscent, PrimalDual, State, soap
 from .._problem import AbstractProblem, OperatorProblem, Problem, Samples
 from .._result import RESULTS, AbstractSolution, OperatorSolution, Solution, solution_of
 from .._spectral import Spectral, Unsuited
@@ -48,7 +48,7 @@ def default_method(problem: AbstractProblem, weights: int) -> PrimalDual:
     """The method of `solve` where none is given, by one rule for every problem.
 
     Gauss-Newton steps, on fresh points: for each dimension of the domain 300 of the interior and 130 of every
-    condition in up to two dimensions, beyond them 150 and as many rows of every condition; plain dual ascent. A
+    condition in up to two dimensions, beyond them 150 and as many rows of every condition; `MirrorAscent`. A
     network of more than a million weights gets SOAP, whose step costs what a gradient costs, and an operator Adam.
     """
     if not problem.pointwise:
@@ -58,8 +58,7 @@ def default_method(problem: AbstractProblem, weights: int) -> PrimalDual:
     # With too few points a step forgets elsewhere what it learns on them; in more dimensions more would cost too much.
     primal = GaussNewton(rows=300 if problem.domain.dimension <= 2 else 150)
     worst_case, average = primal.samplers(problem)
-    dual = DualAscent(0.3, clip=1.0, cap=2.0)
-    return PrimalDual(primal=primal, dual=dual, worst_case=worst_case, average=average)
+    return PrimalDual(primal=primal, dual=MirrorAscent(), worst_case=worst_case, average=average)
 
 
 def default_controller(task: Task, held_out: Samples | None) -> AbstractController:

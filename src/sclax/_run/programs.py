@@ -100,7 +100,7 @@ def build(problem: AbstractProblem, method: AbstractMethod, source: Any, keys: A
 
     def make(key):
         key_model, key_state, _ = jr.split(key, 3)
-        model = source(problem.domain, len(problem.unknowns), key_model)
+        model = problem.with_sought(source(problem.domain, len(problem.unknowns), key_model), key_model)
         problem.fits(model)
         return jax.tree.map(_strong, method.init(problem, model, key_state))
 

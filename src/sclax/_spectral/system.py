@@ -38,6 +38,8 @@ def pieces(problem: AbstractProblem) -> list[Piece]:
     """The laws, on places whose points can be laid out tile by tile."""
     if any(problem.vocabulary.pins):
         raise Unsuited("an unknown of fewer coordinates is looked at elsewhere")
+    if getattr(problem, "sought", None):
+        raise Unsuited("coefficients are unknown")
     found = []
     for term in problem.terms:
         place = term.law.place

@@ -9,6 +9,10 @@ from ._embeddings import PeriodicEmbedding as PeriodicEmbedding
 from ._embeddings import Rescale as Rescale
 from ._hard import HardConstraint as HardConstraint
 from ._hard import Plus as Plus
+from ._learned import Learned as Learned
+from ._learned import Number as Number
+from ._learned import coefficient as coefficient
+from ._learned import numbers_of as numbers_of
 from ._mlp import MLP as MLP
 from ._mlp import Dense as Dense
 from ._modes import Modes as Modes
@@ -27,6 +31,7 @@ __all__ = [
     "Dense",
     "FourierFeatures",
     "HardConstraint",
+    "Learned",
     "Modes",
     "PeriodicEmbedding",
     "Plus",

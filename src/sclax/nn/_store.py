@@ -13,6 +13,7 @@ from .._places import Box
 from ._chebyshev import Chebyshev
 from ._embeddings import Corners, FourierFeatures, PeriodicEmbedding, Rescale
 from ._hard import Plus
+from ._learned import Coefficient, Learned, Number
 from ._mlp import MLP, Dense
 from ._modes import Modes
 from ._operators import FNO, DeepONet, SpectralConvolution
@@ -22,7 +23,7 @@ _CLASSES: dict[str, type] = {
     c.__name__: c
     for c in (
         *(Box, Chebyshev, DeepONet, Dense, FNO, FourierFeatures, MLP, Modes, PeriodicEmbedding, Plus, Rescale),
-        *(Corners, SpectralConvolution, Tiles),
+        *(Coefficient, Corners, Learned, Number, SpectralConvolution, Tiles),
     )
 }
 _FUNCTIONS = {
