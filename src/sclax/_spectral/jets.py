@@ -19,6 +19,7 @@ from .._base import Point
 from .._laws import Law
 
 BLOCK = 512  # points that are evaluated at once
+PROBES = 64  # points that show what a law sees
 
 Along = tuple[int, ...]  # how often along each coordinate
 
@@ -76,6 +77,17 @@ def linearised(
     """The residual at points of a place, (points, components), and its derivatives by every number of the jets."""
     values, slopes = in_blocks(lambda w, jets: _linearised(law, parameters, place, w, jets, alongs), w, jets)
     return values, slopes
+
+
+def needed(law: Law, parameters: Any, place: Any, points: int, alongs: tuple[Along, ...], unknowns: int) -> Any:
+    """The derivatives that a law sees, by what it changes with at random ones: tables of all would fill the memory in
+    more than two dimensions. The value itself is always among them."""
+    random = np.random.default_rng(0)
+    w = np.asarray(place.grid(PROBES) if place.finite else place.sobol(PROBES), float)[:PROBES]
+    jets = random.normal(size=(len(w), points, len(alongs), unknowns))
+    _, slopes = linearised(law, parameters, place, w, jets, alongs)
+    seen = np.any(slopes != 0, axis=(0, 1, 2, 4))
+    return tuple(along for along, one in zip(alongs, seen, strict=True) if one or not any(along))
 
 
 def in_blocks(function: Any, *arrays: np.ndarray) -> list[np.ndarray]:

@@ -13,10 +13,10 @@ from .._base import Model
 from .._places import TIME
 from .._problem import AbstractProblem
 from .fronts import Undetermined
-from .jets import linearised, orders
+from .jets import Along, linearised, needed, orders
 from .method import Spectral
 from .newton import Newton, newton
-from .system import Held, Piece, Unsuited, pieces, system
+from .system import SPARE, Held, Piece, Unsuited, pieces, system
 from .tiles import Axis, Solved, Tile, fitted, packed, tiles, unpacked
 
 NUMBERS = ("now", "length", "tail", "newtons", "evaluations", "work")
@@ -35,6 +35,7 @@ LAST = 3  # coefficients that tell what is missing
 MOST_DIMENSIONS = 4
 STEP_WORK, ALL_AT_ONCE = 8e9, 5e11  # operations of one step, of a slab and of the whole domain
 EARLY_WORK = 5e10  # operations after which there is some sign of convergence
+MOST_NUMBERS = 4e8  # in the tables of one attempt, 3 GB
 ALL_WORK, ALL_WORK_3D = 2e12, 2e11  # operations of all steps, some minutes and some ten seconds
 
 
@@ -98,16 +99,23 @@ class March:
         # A tile of three dimensions has so many polynomials that more and smaller ones cost less.
         flat = dimension < 3
         self.most, self.most_work = (method.terms, ALL_WORK) if flat else (method.terms // 2, ALL_WORK_3D)
+        self.flat = flat
+        self.alongs: dict[str, tuple[Along, ...]] = {}
 
     def compile(self) -> None:
         """Compiles what all steps use, by one point of each law."""
         for piece in self.laws:
             w = np.asarray(piece.place.grid(1), float)[:1]
             alongs = orders(self.problem.domain.dimension, piece.law.order, self.held)
+            self.alongs[piece.term.name] = alongs
             points = piece.law.residual.seen(self.problem.parameters, piece.place, w[0])
             if points is None:
                 raise Unsuited(f"nobody can see where `{piece.term.name}` looks")
-            jets = np.zeros((1, len(points), len(alongs), len(self.problem.unknowns)))
+            unknowns = len(self.problem.unknowns)
+            if not self.flat:
+                alongs = needed(piece.law, self.problem.parameters, piece.place, len(points), alongs, unknowns)
+                self.alongs[piece.term.name] = alongs
+            jets = np.zeros((1, len(points), len(alongs), unknowns))
             linearised(piece.law, self.problem.parameters, piece.place, w, jets, alongs)
 
     @property
@@ -136,7 +144,11 @@ class March:
                 yield from self._levels(marched)
             return
         while self.share(marched) < 1:
-            marched = self._slab(marched, self.axis)
+            after = marched
+            for after in self._slab(marched, self.axis):
+                if after is marched:  # a sign that time passes
+                    yield marched
+            marched = after
             if marched.work > self.most_work and self.share(marched) < 1:
                 raise Unsuited(f"{self.share(marched):.0%} of the way took {marched.work:.1e} operations")
             if marched.tail > HOPELESS:
@@ -195,14 +207,17 @@ class March:
 
     # --- slab after slab ---
 
-    def _slab(self, marched: Marched, axis: int) -> Marched:
-        """The next slab: shorter and finer until its last coefficients are small enough."""
+    def _slab(self, before_it: Marched, axis: int) -> Iterator[Marched]:
+        """The next slab: shorter and finer until its last coefficients are small enough. Before each attempt it gives
+        the state before it."""
+        marched = before_it
         low, high = self.problem.domain.lower[axis], self.problem.domain.upper[axis]
         end, span = (high if self.forward else low), high - low
         before = marched.parts[-1] if marched.parts else None
         ambition, now = self.method.ambition, marched.now
         start, seen = self._continued(before, axis, now), []
         while True:
+            yield before_it
             left = abs(end - now)
             length = left if marched.length > 0.8 * left else marched.length
             then = end if length == left else now + (length if self.forward else -length)
@@ -227,7 +242,7 @@ class March:
             a if i == axis or i in self.held else a.coarsened(row, 1e-3 * ambition, self.most)
             for i, (a, row) in enumerate(zip(marched.axes, found.tails, strict=True))
         )
-        return marched._replace(
+        yield marched._replace(
             parts=(*marched.parts, found.solved),
             now=then,
             length=length * min(max(factor, 0.5), 2.0),
@@ -254,9 +269,11 @@ class March:
     def _attempt(self, marched: Marched, laws: list[Piece], before: Any, start: Any) -> Attempt:
         """Solves on the tiles of the axes."""
         here = tiles(marched.axes)
+        if self._room(here) > MOST_NUMBERS:
+            raise Unsuited("tables of so many polynomials do not fit into memory")
         join = None if self.axis is None else (self.axis, 0 if self.forward else 1)
         try:
-            rows = system(self.problem, laws, here, before, join, self.held)
+            rows = system(self.problem, laws, here, before, join, self.held, self.alongs)
             found = newton(rows, [fitted(tile, start) for tile in here])
         except Undetermined as error:
             raise Unsuited(f"the laws leave the solution open ({error})") from error
@@ -300,6 +317,11 @@ class March:
         fronts = math.prod(sorted(across)[:-1]) * (1 + sum(n > 1 for n in across))
         return sum(4.0 * fronts * (len(self.problem.unknowns) * len(tile.indices)) ** 3 for tile in here)
 
+    def _room(self, here: list[Tile]) -> float:
+        """About how many numbers the tables and matrices of the laws have on some tiles."""
+        every = max((len(alongs) for alongs in self.alongs.values()), default=1) + 3 * len(self.problem.unknowns) ** 2
+        return sum(every * math.prod(n + SPARE for n in tile.terms) * len(tile.indices) for tile in here)
+
     def _rough(self, axes: tuple[Axis, ...], found: Attempt) -> set[tuple[int, int]]:
         """The intervals on which more polynomials would gain little: where coefficients fall slowly, as they do towards
         a corner at which the solution is singular, halves upon halves converge as fast as polynomials do elsewhere. Of
@@ -323,8 +345,7 @@ class March:
     ) -> tuple[Axis, ...]:
         """The axes with finer intervals where the last coefficients are large, as far as that is affordable."""
         most, lengths = self.most, self.problem.domain.lengths
-        flat = len(axes) - len(self.held) < 3
-        affordable = STEP_WORK if self.axis is not None and flat else ALL_AT_ONCE
+        affordable = min(STEP_WORK if self.axis is not None and self.flat else ALL_AT_ONCE, self.most_work)
         fixed = {self.axis, *self.held}
         wanted = [(tail, i, j) for i, row in enumerate(found.tails) if i not in fixed for j, tail in enumerate(row)]
         chosen: list[tuple[int, int]] = []
@@ -332,7 +353,8 @@ class March:
             whole = axes[i].terms[j] < most or axes[i].edges[j + 1] - axes[i].edges[j] > FINEST * lengths[i]
             # Of the rough ones the worst: halves of others may turn out not to be rough at all.
             if tail > (max(limit, WORST * found.tail) if (i, j) in rough else limit) and whole:
-                if self._work(tiles(_refined(axes, [*chosen, (i, j)], most, rough))) > affordable:
+                trial = tiles(_refined(axes, [*chosen, (i, j)], most, rough))
+                if self._work(trial) > affordable or self._room(trial) > MOST_NUMBERS:
                     break
                 chosen.append((i, j))
         return _refined(axes, chosen, most, rough)

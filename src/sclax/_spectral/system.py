@@ -179,11 +179,13 @@ def system(
     before: Callable[[np.ndarray, Along], np.ndarray] | None,
     step: tuple[int, int] | None,
     held: Held,
+    alongs: dict[str, tuple[Along, ...]] | None = None,
 ) -> System:
     """The rows on tiles. `before` gives what holds at the end of a coordinate from which a solution evolves, `step` the
-    coordinate and the end, 0 or 1, of the tiles where they join on."""
+    coordinate and the end, 0 or 1, of the tiles where they join on; `alongs` are the derivatives that each law sees,
+    all up to its order by default."""
     dimension = len(tiles[0].lower)
-    alongs = {piece.term.name: orders(dimension, piece.law.order, held) for piece in laws}
+    alongs = alongs or {piece.term.name: orders(dimension, piece.law.order, held) for piece in laws}
     groups = [g for piece in laws for g in _groups(problem, piece, tiles, alongs[piece.term.name], held)]
     fixed = [f for axis in range(dimension) if step is None or axis != step[0] for f in _joints(problem, tiles, axis)]
     if before is not None and step is not None:
