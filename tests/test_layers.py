@@ -25,14 +25,14 @@ TABLE = (
     },
     {
         "samplers": "_base _baselines _chains _drawn _points",
-        "nn": "_chebyshev _embeddings _hard _mlp _modes _operators _store _tiles",
+        "nn": "_chebyshev _embeddings _hard _learned _mlp _modes _operators _store _tiles",
         "reference": """_allen_cahn _burgers _burgers_sine _convection _corners _diffusion_sorption _gear _heat
             _helmholtz _kdv _klein_gordon _lid_driven_cavity _lorenz _navier_stokes _poisson _reaction_diffusion
             _support _wave""",
     },
     {
         "_laws": """conditions derived equations fields integrals laplacian law losses nearby observations smoothed
-            structure tables words""",
+            structure tables unknowns words""",
         "data": """_cache _files _formats _generators _hdf5 _matlab _pickles _plot _random_fields _readers _seals
             _stored _tensors""",
     },
@@ -40,11 +40,11 @@ TABLE = (
     {
         "_methods": """dual eigenbasis first_order gauss_newton gram march method penalty primal primal_dual
             warm_start""",
-        "_spectral": "family fronts jets march members method newton system tiles",
+        "_spectral": "correction family fronts jets march members method newton system tiles",
     },
     {
-        "_result": """abstract evaluate history operator_solution outcome plot plot_style plot_training promise
-            quantities record report solution storage""",
+        "_result": """abstract defect determined estimates evaluate features folds history operator_solution outcome
+            plot plot_style plot_training promise quantities record report rows sizes solution storage verdict""",
     },
     {
         "_run": """best checkpoint controller door failure polynomials programs progress rules run source spare_draw

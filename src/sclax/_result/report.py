@@ -1,6 +1,7 @@
 """Does every law hold, and where is it worst? Reads a problem, a model and its multipliers; never trains."""
 
 import dataclasses
+import functools
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from jaxtyping import Array, Float
 from .._base import Key, Model, Points, checks
 from .._problem import AbstractProblem, Term
 from . import evaluate
+from .verdict import Question, Verdict, percent
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,13 +41,44 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """The answer of `solution.check()`; `print` it. `holds` is True if no tolerance is violated."""
+    """The answer of `solution.check()`; `print` it. `holds` is True if no tolerance is violated, `solved` if it is a
+    solution: `verdict` has the rule. The verdict is found when it is first asked for, which takes some seconds.
+
+    !!! example
+        `report.solved`, `report.estimated_error` (a relative L2 error; None where there is no estimate), believed to be
+        right within a factor of `report.error_factor`, and `report.relative["pde"]`, what is left of a law, of its size
+    """
 
     findings: tuple[Finding, ...]
     points: int
     notes: tuple[str, ...]
     drawn: str = ""  # what was looked at, where it is no sample of points
     unfinished: str = ""  # how training ended, where that was before it had converged
+    question: Question | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    @functools.cached_property
+    def verdict(self) -> Verdict:
+        """Whether it is a solution, and how good."""
+        if self.question is None:
+            return Verdict(self.holds, "Nobody has asked whether this is a solution.")
+        return self.question.verdict()
+
+    @property
+    def solved(self) -> bool:
+        return self.verdict.solved
+
+    @property
+    def estimated_error(self) -> float | None:
+        return self.verdict.estimated_error
+
+    @property
+    def error_factor(self) -> float | None:
+        return self.verdict.error_factor
+
+    @property
+    def relative(self) -> dict[str, float]:
+        """What is left of each law, of the size of what it prescribes and of its largest terms."""
+        return self.verdict.relative
 
     @property
     def holds(self) -> bool:
@@ -63,23 +96,28 @@ class Report:
         raise KeyError(f"no law `{name}`; there are {checks.listed(f.name for f in self.findings)}.")
 
     def to_dict(self) -> dict[str, Any]:
-        return {"holds": self.holds, "points": self.points, **dataclasses.asdict(self)}
+        plain = dataclasses.asdict(dataclasses.replace(self, question=None))
+        del plain["question"]
+        about = {name: getattr(self, name) for name in ("solved", "estimated_error", "error_factor", "relative")}
+        notes = (*self.notes, *self.verdict.notes)
+        return {"holds": self.holds, "points": self.points, **about, **plain, "notes": notes}
 
     def __str__(self) -> str:
         head = "Every constraint holds" if self.holds else "Some constraint is violated"
         drawn = self.drawn or f"an independent sample of {self.points:,} points"
-        lines = [f"{head} on {drawn}.", *([self.unfinished] if self.unfinished else []), ""]
-        columns = ("law", "measure", "tolerance", "estimate", "violation", "multiplier", "max |r|", "worst at")
-        rows: list[tuple[str, ...]] = [columns]
+        lines = [self.verdict.words, f"{head} on {drawn}.", *([self.unfinished] if self.unfinished else []), ""]
+        columns = ("law", "measure", "of its size", "tolerance", "estimate", "violation", "multiplier", "max |r|")
+        rows: list[tuple[str, ...]] = [(*columns, "worst at")]
         for f in self.findings:
             place = ", ".join(f"{k}={v:.4g}" for k, v in f.where.items())
+            share = percent(self.relative[f.name]) if f.name in self.relative else "–"
             numbers = (f.tolerance, f.estimate, f.violation, f.multiplier, f.largest_residual)
-            rows.append((f.name, f.kind, *("–" if x is None else f"{x:.3g}" for x in numbers), place))
-        widths = [max(len(row[i]) for row in rows) for i in range(len(columns))]
+            rows.append((f.name, f.kind, share, *("–" if x is None else f"{x:.3g}" for x in numbers), place))
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         lines += ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         lines.insert(lines.index("") + 2, "  ".join("─" * w for w in widths))
         lines += ["", *(f"{f.name}: {f.verdict}" for f in self.findings)]
-        lines += [f"Note: {note}" for note in self.notes]
+        lines += [f"Note: {note}" for note in (*self.notes, *self.verdict.notes)]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -103,7 +141,7 @@ def check(
     by constraint are added to the verdicts. `unfinished` says how a run ended that had not converged. `failures` are
     points at which laws were not finite in training; they are looked at too.
     """
-    points, problem = checks.points("check", "points", points), problem.bare()
+    points, question, problem = checks.points("check", "points", points), Question(problem, model), problem.bare()
     key = jr.key(np.uint32(checks.seed("check", seed)) ^ np.uint32(0x5C1A))  # not a key that training used
     samples = [
         _examine(problem, model, evaluate.whole(problem, t), points, jr.fold_in(key, i), (failures or {}).get(t.name))
@@ -142,7 +180,7 @@ def check(
             remark += " Training ended at a point where its gradient in the weights is NaN or infinite."
         verdict = f"{_verdict(finding, term.owner not in unpriced, share)} {remark} {_reliability(finding)}".strip()
         findings.append(dataclasses.replace(finding, verdict=verdict))
-    return Report(tuple(findings), points, tuple(_notes(problem)), unfinished=unfinished)
+    return Report(tuple(findings), points, tuple(_notes(problem)), unfinished=unfinished, question=question)
 
 
 @dataclasses.dataclass(frozen=True)

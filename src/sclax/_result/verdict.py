@@ -1,0 +1,123 @@
+"""Is it a solution, and how good? One rule for all problems, in words."""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._base import Model, precision
+from .._problem import AbstractProblem, Term, relative_errors
+from . import defect, determined, evaluate
+from .folds import folds
+from .rows import Rows, drawn
+from .sizes import Size, size_of
+
+CONDITION, EQUATION = 0.1, 0.3  # what may be left of a law, of its size
+ERROR = 0.03  # the largest error of a solution: between one and ten percent, as far from both
+FIT = 0.1  # the largest mean error of an operator on its data
+SPREAD = 4096  # points of the domain, which tell the size of the unknowns
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """Whether an answer is a solution, in one sentence; what is left of each law, of its size; the relative L2 error
+    that is estimated, None where there is no estimate, and the factor within which that is believed to be right.
+
+    An answer is a solution where every law is finite, at most a tenth of what a condition prescribes and three tenths
+    of the largest terms of an equation are left, and the estimated error is at most 3 %: answers that are wrong by less
+    than 1 % pass, those that are wrong by more than 10 % do not. Equations may be worse than conditions: a small error
+    of high frequency has large derivatives. Without an estimate what is left of each law has to be as small as that.
+    """
+
+    solved: bool
+    words: str
+    relative: dict[str, float] = dataclasses.field(default_factory=dict)
+    estimated_error: float | None = None
+    error_factor: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Question(NamedTuple):
+    """An answer to a problem."""
+
+    problem: AbstractProblem
+    model: Model
+
+    def verdict(self) -> Verdict:
+        """The verdict on it; in double precision, since what is left of laws is a small difference."""
+        if not self.problem.pointwise:
+            with precision.of(self.model):
+                return _of_samples(self.problem, self.model)
+        with precision.double():
+            return _of_points(self.problem.bare(), self.model)
+
+
+def _of_samples(problem: Any, model: Model) -> Verdict:
+    """An operator's errors are those on its data; there is no equation to correct them by."""
+    error = float(np.mean(np.asarray(relative_errors(model, problem.train))))
+    solved = bool(error <= FIT)
+    words = (
+        f"The operator {'fits' if solved else 'does NOT fit'} its data: the mean relative error on them is {error:.2g}."
+    )
+    return Verdict(solved, words)
+
+
+def _of_points(problem: Any, model: Model) -> Verdict:
+    answer = defect.answer_as(problem, model)
+    terms = [evaluate.whole(problem, term) for term in problem.terms]
+    laws = [drawn(problem, model, answer, term, k) for k, term in enumerate(terms)]
+    values = answer(np.asarray(problem.domain.sobol(SPREAD), float), ((0,) * problem.domain.dimension,))[:, 0]
+    sizes = [size_of(problem, rows, np.sqrt(np.mean(values**2, axis=0))) for rows in laws]
+    relative = {term.name: size.relative for term, size in zip(terms, sizes, strict=True)}
+    scales = [size.size for size in sizes]
+    notes, folded = [], []
+    try:
+        folded = folds(problem, model, answer, laws) if max(relative.values(), default=0.0) <= EQUATION else []
+        notes += determined.notes(problem, laws, scales)
+        found = defect.estimated(problem, model, laws, scales)
+    except Exception as error:  # whatever a law of the user's own does, the rest of a report stands
+        found = defect.Defect(None, note=f"{type(error).__name__}: {error}"[:200])
+    if folded:  # of the branches that it joins neither is near
+        found = defect.Defect(None, note="the answer folds")
+    if found.error is None:
+        notes.append(f"No error is estimated: {found.note}.")
+    limits = [_limit(problem, rows, found.error is None and not folded) for rows in laws]
+    failed = [(term, size) for term, size, limit in zip(terms, sizes, limits, strict=True) if size.relative > limit]
+    finite = bool(np.all(np.isfinite(values))) and all(np.isfinite(share) for share in relative.values())
+    large = found.error is not None and not found.error <= ERROR
+    solved = finite and not (failed or folded or large)
+    words = _good(relative, found) if solved else _bad(failed, folded, found if large else None, finite)
+    return Verdict(
+        solved, words, relative, found.error, found.factor if found.error is not None else None, tuple(notes)
+    )
+
+
+def _limit(problem: Any, rows: Rows, alone: bool) -> float:
+    """How much may be left of a law."""
+    if alone:
+        return ERROR
+    return EQUATION if determined.inside(problem, rows) else CONDITION
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.3g} %" if share >= 1e-3 else f"{share:.1e}"
+
+
+def _good(relative: dict[str, float], found: defect.Defect) -> str:
+    if found.error is None:
+        worst = max(relative.values(), default=0.0)
+        return f"This is a solution, as far as its laws tell: each is met to within {percent(worst)} of its size."
+    return (
+        f"This is a solution: estimated relative error {percent(found.error)} (within a factor of {found.factor:.1g})."
+    )
+
+
+def _bad(failed: list[tuple[Term, Size]], folded: list[str], found: defect.Defect | None, finite: bool) -> str:
+    reasons = [] if finite else ["a law or the answer is not a number somewhere"]
+    for term, size in sorted(failed, key=lambda pair: -pair[1].relative)[:2] if finite else ():
+        what = "what it prescribes" if size.given and size.given >= 0.5 * size.size else "the size of its terms"
+        reasons.append(f"`{term.name}` is off by {percent(size.relative)} of {what}")
+    reasons += [f"the answer folds along `{name}`, across which the equation does not hold" for name in folded]
+    if found is not None and found.error is not None and finite:
+        reasons.append(f"the estimated relative error is {percent(found.error)}")
+    return f"This is NOT a solution: {'; '.join(reasons)}."
