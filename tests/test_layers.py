@@ -47,7 +47,7 @@ TABLE = (
             quantities record report solution storage""",
     },
     {
-        "_run": """best checkpoint controller door failure polynomials programs progress rules run source spare_draw
+        "_run": """best checkpoint controller door failure polynomials programs progress relax rules run source spare_draw
             stage train""",
     },
     {
