@@ -47,7 +47,7 @@ TABLE = (
             plot plot_style plot_training promise quantities record report rows sizes solution storage verdict""",
     },
     {
-        "_run": """best checkpoint controller door failure polynomials programs progress rules run source spare_draw
+        "_run": """best checkpoint controller door failure polynomials programs progress relax rules run source spare_draw
             stage train""",
     },
     {

@@ -16,7 +16,7 @@ from .._base import Scalar, checks, words
 from .._problem import ByConstraint
 from .primal import GENTLE
 
-REACH = 1000.0  # times its tolerance: a value from which a constraint may come to hold
+REACH, NEAR = 1000.0, 10.0  # times its tolerance: a value from which a constraint, or all samples, may come to hold
 FITTED = 0.1  # of the first objective: conditions that hold in the main
 AIM = 0.9  # of a tolerance: a value that other draws find below it too
 NOTHING = 1e-6  # a multiplier in units that is none
@@ -136,17 +136,24 @@ class MirrorAscent(AbstractDual):
         value, tiny = violations + tolerances, jnp.finfo(multipliers.dtype).tiny
         ratio = jnp.clip(jnp.log(jnp.maximum(value, tiny) / jnp.maximum(AIM * tolerances, tiny)), -1.0, 1.0)
         # What the primal step pressed with is where a multiplier that has to grow begins.
-        base = jnp.where(violations > 0, jnp.maximum(multipliers, GENTLE), multipliers)
-        # An objective that is large at first, data in units of a small noise say, takes prices as large to balance it.
-        size = jnp.maximum(objective.first, 1.0)
+        base = jnp.where(violations > 0, jnp.maximum(multipliers, GENTLE / multipliers.size), multipliers)
+        # An objective that is large at first, data in units of a small noise say, takes prices as large to balance it;
+        # all samples together weigh as much as one constraint.
+        size = jnp.maximum(objective.first, 1.0) / multipliers.size
         new = base * jnp.exp(self.pace * ratio) + size * self.rate * jnp.clip(violations, 0.0, self.clip)
-        reachable = (value < REACH * tolerances) & (objective.now < FITTED * objective.first)
+        reach = REACH if jnp.ndim(multipliers) == 0 else NEAR  # of samples one that is far off may be a wrong one
+        reachable = jnp.all(value < reach * tolerances) & (objective.now < FITTED * objective.first)
         beyond = reachable & (base * value < objective.now)
-        new = jnp.where(beyond, new, jnp.minimum(new, jnp.maximum(size * self.cap, multipliers)))
-        return jnp.where(new < NOTHING, 0.0, new), state + 1
+        # Samples that contradict each other: what one may press is to the most as its violation is to the worst. A
+        # wrong measurement stands out then, and does not press its neighbours up to its own price.
+        limit = jnp.maximum(jnp.max(violations), tolerances)
+        most = size * self.cap * jnp.clip(jnp.maximum(violations, tolerances) / jnp.maximum(limit, tiny), 0.0, 1.0)
+        falling = jnp.exp(-self.pace) * multipliers if jnp.ndim(multipliers) else multipliers
+        new = jnp.where(beyond, new, jnp.minimum(new, jnp.maximum(most, falling)))
+        return jnp.where(new < NOTHING / multipliers.size, 0.0, new), state + 1
 
     def price(self, multipliers, state, violations):
-        return jnp.maximum(multipliers, GENTLE)
+        return jnp.maximum(multipliers, GENTLE / multipliers.size)
 
     def priced(self, multipliers):
         return bool(jnp.all(jnp.abs(multipliers - self.cap) > 1e-3 * self.cap))

@@ -111,11 +111,13 @@ class PrimalDual(AbstractMethod):
         names = tuple(problem.tolerances)
         holds = [jnp.all(violation <= 0) for violation in problem.violations(worst.values).values()]
         # No smaller than the multipliers, so that near an optimum no violation pays.
-        weights = [jnp.maximum(2 * jnp.max(state.multipliers[n]), 1 / state.units[n]) for n in names]
+        least = lambda n: 1 / (state.units[n] * state.multipliers[n].size)  # all samples weigh as one constraint
+        weights = [jnp.ravel(jnp.maximum(2 * state.multipliers[n], least(n))) for n in names]
+        nothing = jnp.zeros(0)
         return Merit(
             worst.objective,
-            jnp.asarray([jnp.sum(average.values[n]) for n in names]),
-            jnp.asarray(weights),
+            jnp.concatenate([nothing, *(jnp.ravel(average.values[n]) for n in names)]),
+            jnp.concatenate([nothing, *weights]),
             jnp.all(jnp.asarray(holds, bool)),
         )
 

@@ -2,6 +2,7 @@
 
 from .abstract import AbstractSolution as AbstractSolution
 from .estimates import Estimate as Estimate
+from .evaluate import values_of as values_of
 from .history import History as History
 from .history import Row as Row
 from .history import Tempered as Tempered

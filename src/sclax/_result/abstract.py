@@ -45,7 +45,8 @@ class AbstractSolution(abc.ABC):
     `history` (a `History`), `result` (a member of `RESULTS`), `converged` (whether training came to its own end),
     `seconds` (of training), `steps`, `operator_evaluations`, `seed`, `tempered` (the worst cases that could not be met
     and became averages, with step and place), `unpriced` (the constraints whose multiplier is a fixed weight or sits at
-    its cap, and is no price), `failures` (the points, on the charts of their laws, at which NaN ended training).
+    its cap, and is no price), `failures` (the points, on the charts of their laws, at which NaN ended training),
+    `relaxed` (by how much `solve(relax=True)` raised tolerances, by constraint).
 
     !!! example
         `def best(solutions: list[scl.AbstractSolution]): return min(solutions, key=lambda s: s.objective)`
@@ -62,6 +63,7 @@ class AbstractSolution(abc.ABC):
     unpriced: tuple[str, ...] = ()
     converged: bool = True
     failures: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict)
+    relaxed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
         numbers = {n: float(v) if np.ndim(v) == 0 else np.asarray(v) for n, v in self.multipliers.items()}
@@ -205,6 +207,7 @@ class AbstractSolution(abc.ABC):
             arrays.update({f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)})
             description = {"leaves": len(leaves)}
         arrays |= {f"multipliers/{name}": np.asarray(value) for name, value in self.multipliers.items()}
+        arrays |= {f"relaxed/{name}": np.asarray(value) for name, value in self.relaxed.items()}
         arrays |= {f"history/{name}": value for name, value in self.history.items()}
         problem: AbstractProblem = self.problem
         recipe = problem.recipe

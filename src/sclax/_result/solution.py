@@ -247,6 +247,34 @@ class Solution(AbstractSolution):
         with precision.of(self.model):
             return estimates(self.problem, self.model)
 
+    def hardest(self, n: int = 5, name: str | None = None) -> xr.Dataset:
+        """The `n` samples of `each(...)` with the largest multipliers, hardest first: their numbers, multipliers,
+        values, tolerances and places. Wrong measurements are among them.
+
+        `name` is a constraint, where several have samples.
+
+        !!! example
+            `solution.hardest(5).to_dataframe()`
+        """
+        terms = {t.owner: t for t in self.problem.terms if t.separate}
+        if not terms or (name is not None and name not in terms):
+            raise ValueError(
+                f"hardest: `name` must be a constraint on samples, each(...) <= tolerance; there are "
+                f"{checks.listed(str(owner) for owner in terms)}, got {name!r}."
+            )
+        owner = next(iter(terms)) if name is None else name
+        prices = np.asarray(self.multipliers[str(owner)])
+        order = np.argsort(-prices, kind="stable")[: checks.count("hardest", "n", n)]
+        with precision.of(self.model):
+            values = evaluate.values_of(self.problem, self.model)[str(owner)]
+            place = terms[owner].law.place
+            where = np.stack([np.asarray(place.embed(w)) for w in np.asarray(place.grid(0))[order]])
+        limits = np.asarray(self.problem.tolerances[owner])
+        columns = {"multiplier": prices, "value": values, "tolerance": limits}
+        found = {key: ("sample", column[order]) for key, column in columns.items()}
+        found |= {key: ("sample", where[:, i]) for i, key in enumerate(self.problem.domain.names)}
+        return xr.Dataset(found, {"sample": order})
+
     def check(self, points: int = 1_000_000, seed: int = 1) -> report.Report:
         """Does every law hold, and where is it worst? On `points` independent points for each law."""
         about = {

@@ -63,6 +63,7 @@ class _Stored(NamedTuple):
     unpriced: tuple[str, ...]
     converged: bool
     failures: dict[str, tuple[float, ...]]
+    relaxed: dict[str, np.ndarray]
     layout: Layout | None
 
     @staticmethod
@@ -91,6 +92,7 @@ class _Stored(NamedTuple):
             unpriced=tuple(map(str, about["unpriced"])),
             converged=bool(about["converged"]),
             failures={str(name): tuple(map(float, point)) for name, point in about["failures"].items()},
+            relaxed=under("relaxed/"),
             layout=None if layout is None else _layout(layout, under("axes/")),
         )
 
@@ -147,7 +149,7 @@ class _Stored(NamedTuple):
             return problem
 
         rest: tuple[Any, ...] = (model, None, self.multipliers, self.history, self.result, self.seed)
-        more = {name: getattr(self, name) for name in ("tempered", "unpriced", "converged", "failures")}
+        more = {name: getattr(self, name) for name in ("tempered", "unpriced", "converged", "failures", "relaxed")}
         if isinstance(problem, AbstractProblem):
             return solution_of(fitting(problem), *rest, **more)
         with _judged(path):

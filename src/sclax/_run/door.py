@@ -25,6 +25,7 @@ from .checkpoint import Checkpoint
 from .controller import AbstractController, Clock, KeepLast, Steering
 from .polynomials import better, polynomials
 from .progress import Reporter
+from .relax import relaxing
 from .run import Task
 from .source import source_of
 from .spare_draw import SpareDraw
@@ -79,6 +80,7 @@ class Options(TypedDict, total=False):
     steps: int | None
     seconds: float | None
     checkpoint: Directory | None
+    relax: bool
     controller: Steering | None
     progress: bool
 
@@ -121,6 +123,7 @@ def solve(
     seconds: float | None = None,
     seeds: int | None = None,
     checkpoint: Directory | None = None,
+    relax: bool = False,
     controller: Steering | None = None,
     progress: bool = True,
 ) -> Any:
@@ -144,6 +147,8 @@ def solve(
     - `seeds`: trains that many at once by `vmap`, with seeds `seed`, `seed + 1`, …, and gives a list of solutions,
       feasible ones first, then by objective.
     - `checkpoint`: a directory for the full state. The same call resumes there, bit for bit.
+    - `relax`: where constraints contradict each other, raises the tolerances whose multipliers say that it costs the
+      least, and trains on; `solution.relaxed` and `check()` say by how much.
     - `controller`: a function of the run's `Task` that gives an `AbstractController` of your own, which steers the run
       and chooses its result.
     - `progress`: whether to report on standard error.
@@ -171,6 +176,24 @@ def solve(
                     f"solve: `method={method!r}` does not solve this problem: {reason}. Leave `method` out, and a "
                     "network is trained."
                 ) from reason
+    if relax:
+        if seeds is not None:
+            raise ValueError(f"solve: `relax=True` goes on from one solution, got `seeds={seeds}`; leave one out.")
+
+        def train(posed: Any, model: Any, clock: Clock, where: Directory | None) -> Any:
+            return solve(
+                posed,
+                model,
+                method,
+                seed=seed,
+                steps=clock.steps,
+                seconds=clock.seconds,
+                checkpoint=where,
+                controller=controller,
+                progress=progress,
+            )
+
+        return relaxing(problem, train, model, clock, checkpoint, Reporter(progress).say)
     if model is method is steps is seeds is controller is None:
         return _polynomials_first(problem, seed, clock, checkpoint, progress)
     return _network(problem, model, method, clock, seed, seeds, checkpoint, controller, Reporter(progress))

@@ -26,6 +26,8 @@ from .progress import Reporter
 GOOD = 1e-4  # last coefficients, of the largest, with which nobody need train a network
 POOR = 1e-2  # with which they are no solution
 SPARE = 4096  # points of a law
+SMALL, IN_A_TILE = 0.01, 32  # a tile's share of the domain that few of them see, and the points that it gets
+_ENDS = ("lower", "upper")
 SAVE_EVERY = 10.0  # seconds
 OUT_OF_TIME = "the time was up"
 
@@ -207,16 +209,47 @@ def _found(
 
 
 def better(one: Solution, other: Solution) -> Solution:
-    """The feasible one of two solutions, of two feasible ones that of lower objective, else the one whose laws are
-    violated less on points that trained neither, each law in units of its own. Means of sizes, not of squares: at a
-    corner where conditions contradict each other squares are large whatever the solution is elsewhere."""
+    """Of polynomials and another solution the one whose laws are violated less on points that trained neither, each law
+    in units of its own. Means of sizes, not of squares: at a corner where conditions contradict each other squares are
+    large whatever the solution is elsewhere. Small tiles have points of their own: laws that contradict each other
+    everywhere would be seen to fail nowhere but in a layer that even points miss."""
     problem: Problem = one.problem
     with precision.double(True):
         bare = problem.bare()
-        points = spare_points(bare)
-        means = [
-            np.asarray([jnp.mean(jnp.sqrt(t.losses)) for t in _spare(bare, s.model, points).terms])
-            for s in (one, other)
-        ]
+        points, layers = spare_points(bare), _layers(one.model, bare)
+        means = [_sizes(bare, s.model, points, layers) for s in (one, other)]
     total = np.maximum(means[0] + means[1], np.finfo(float).tiny)
     return one if np.sum(means[0] / total) <= np.sum(means[1] / total) else other
+
+
+def _layers(model: Any, problem: AbstractProblem) -> tuple[np.ndarray, np.ndarray]:
+    """Even points of the tiles that are too small for the spare draw, and the share of the domain that each stands
+    for."""
+    domain = problem.domain
+    lower, upper = (np.asarray(getattr(model, name, np.zeros((0, domain.dimension))), float) for name in _ENDS)
+    shares = (
+        np.prod((upper - lower) / domain.lengths, axis=1) if lower.shape[1:] == (domain.dimension,) else np.zeros(0)
+    )
+    small = np.flatnonzero(shares < SMALL)
+    even = (np.asarray(domain.sobol(IN_A_TILE), float) - domain.lower) / domain.lengths
+    inside = [lower[k] + even * (upper[k] - lower[k]) for k in small]
+    if not inside:
+        return np.zeros((0, domain.dimension)), np.zeros(0)
+    return np.concatenate(inside), np.repeat(shares[small] / IN_A_TILE, IN_A_TILE)
+
+
+def _sizes(problem: AbstractProblem, model: Model, points: tuple[Any, ...], layers: Any) -> np.ndarray:
+    """The mean size of each law's residual."""
+    found = [float(jnp.mean(jnp.sqrt(t.losses))) for t in _spare(problem, model, points).terms]
+    w, shares = layers
+    for k, term in enumerate(problem.terms):
+        if len(w) and term.law.place.chart.names == problem.domain.names:
+            found[k] += float(np.sum(shares * np.sqrt(np.asarray(_losses(problem, term, model, jnp.asarray(w))))))
+    return np.asarray(found)
+
+
+@eqx.filter_jit
+def _losses(problem: AbstractProblem, term: Any, model: Model, w: Any) -> Any:
+    return jax.lax.map(
+        lambda w: term.law.losses(term.law.rows(model, problem.parameters, w[None]))[0], w, batch_size=SPARE
+    )

@@ -30,6 +30,8 @@ def _spare(problem: AbstractProblem, worst: bool) -> AbstractProblem:
     """The problem on even points, with the weights of ψ_α for worst cases, or with averages for them."""
 
     def choose(term: Term) -> AbstractSampler:
+        if term.chosen.fixed and not term.law.place.finite:
+            return term.chosen  # a law at given points and nowhere else
         even = Grid() if term.law.place.finite else Sobol(max(SPARE // term.law.inner, 16), crowd=True)
         return ImportanceWeights(proposal=even) if term.worst and worst else even
 

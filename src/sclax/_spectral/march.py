@@ -350,7 +350,8 @@ class March:
         wanted = [(tail, i, j) for i, row in enumerate(found.tails) if i not in fixed for j, tail in enumerate(row)]
         chosen: list[tuple[int, int]] = []
         for tail, i, j in sorted(wanted, reverse=True):
-            whole = axes[i].terms[j] < most or axes[i].edges[j + 1] - axes[i].edges[j] > FINEST * lengths[i]
+            more = axes[i].terms[j] < most and (i, j) not in rough
+            whole = more or axes[i].edges[j + 1] - axes[i].edges[j] > FINEST * lengths[i]
             # Of the rough ones the worst: halves of others may turn out not to be rough at all.
             if tail > (max(limit, WORST * found.tail) if (i, j) in rough else limit) and whole:
                 trial = tiles(_refined(axes, [*chosen, (i, j)], most, rough))

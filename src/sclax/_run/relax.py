@@ -1,0 +1,89 @@
+"""Tolerances that give way where constraints contradict each other (resilient constrained learning)."""
+
+import dataclasses
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._base import changed, precision
+from .._problem import AbstractProblem
+from .._result import AbstractSolution, values_of
+from .controller import Clock
+
+ROUNDS = 5  # of training, each with tolerances that gave way where the last one failed
+HELD = 1.05  # a value, of its tolerance, that holds for all that another draw can tell
+PRESSING = 0.3  # of the largest multiplier: a sample that presses so hard against the others gives way
+FAR = 4.0  # times its value: the tolerance of a sample that gave way, so that it no longer presses
+LATER = 0.5  # of the steps or seconds of the first round: those of each later one, which begins where it ended
+
+
+def relaxing(
+    problem: AbstractProblem,
+    train: Callable[..., AbstractSolution],
+    model: Any,
+    clock: Clock,
+    checkpoint: str | os.PathLike[str] | None,
+    say: Callable[[str], Any],
+) -> AbstractSolution:
+    """Trains; where constraints stay violated, raises the tolerances that the multipliers say cost the least to raise,
+    and trains on. Of samples those with the largest multipliers give way, since raising theirs by as much gains the
+    most; a constraint gets the value that it has. At the end every tolerance that was raised is what its value needs.
+    """
+    if not problem.constraints:
+        raise ValueError("solve: `relax=True` raises tolerances, and the problem has no constraints; leave it out.")
+    stated = {name: np.asarray(tolerance, float) for name, tolerance in problem.tolerances.items()}
+    limits, posed = dict(stated), problem
+    for number in range(ROUNDS):
+        where = None if checkpoint is None else Path(checkpoint) / f"round{number}"
+        if where is not None:
+            where.parent.mkdir(parents=True, exist_ok=True)
+        solution = train(posed, model, clock if number == 0 else _shorter(clock), where)
+        with precision.of(solution.model):
+            values = values_of(problem, solution.model)
+        new = {name: _raised(limits[name], values[name], solution.multipliers[name]) for name in limits}
+        # A wrong sample may be why an equation does not hold, so that samples give way first.
+        if any(new[name].ndim and np.any(new[name] > limits[name]) for name in new):
+            new = {name: new[name] if new[name].ndim else limits[name] for name in new}
+        if number == ROUNDS - 1 or all(np.array_equal(new[name], limits[name]) for name in limits):
+            break
+        say(f"relax: {_told(limits, new)}; training goes on")
+        limits, posed = new, _with(problem, new)
+        if hasattr(solution.method, "primal"):  # a network goes on where it is
+            model = solution.model
+    raised = {name: limits[name] > stated[name] for name in stated}
+    final = {n: np.where(raised[n], np.maximum(stated[n], HELD * values[n]), stated[n]) for n in stated}
+    relaxed = {name: final[name] - stated[name] for name in stated if np.any(final[name] > stated[name])}
+    return dataclasses.replace(solution, problem=_with(solution.problem, final), relaxed=relaxed)
+
+
+def _shorter(clock: Clock) -> Clock:
+    steps = None if clock.steps is None else max(int(LATER * clock.steps), 1)
+    return clock._replace(steps=steps, seconds=None if clock.seconds is None else LATER * clock.seconds)
+
+
+def _raised(limits: np.ndarray, values: np.ndarray, multipliers: Any) -> np.ndarray:
+    violated = values > HELD * limits
+    if not limits.ndim:
+        return np.where(violated, HELD * values, limits)
+    prices = np.where(violated, np.asarray(multipliers), 0.0)
+    gives = violated & (prices >= PRESSING * np.max(prices, initial=0.0))
+    return np.where(gives, FAR * values, limits)
+
+
+def _told(old: dict[str, np.ndarray], new: dict[str, np.ndarray]) -> str:
+    parts = []
+    for name in new:
+        moved = np.flatnonzero(new[name] > old[name])
+        if new[name].ndim and len(moved):
+            parts.append(f"`{name}` of samples {', '.join(map(str, moved[:8]))}{' …' * (len(moved) > 8)}")
+        elif len(moved):
+            parts.append(f"`{name}` from {float(old[name]):.3g} to {float(new[name]):.3g}")
+    return ", ".join(parts)
+
+
+def _with(problem: Any, tolerances: dict[str, np.ndarray]) -> Any:
+    arrays = {n: np.asarray(t, problem.tolerances[n].dtype) for n, t in tolerances.items()}
+    return changed(problem, tolerances={n: problem.tolerances[n] * 0 + a for n, a in arrays.items()})
