@@ -1,7 +1,7 @@
 """A symmetry in place of points: convection with 100 fixed points, with and without the period of its solution.
 
-uₜ + 30 uₓ = 0 on a ring, on 100 points that are drawn once: a sum of losses and a constrained equation both fail between
-them, and that u(x, t) = u(x, t + 2π/30), wherever both are in the domain, says what is missing (the paper's figure 2).
+uₜ + 30 uₓ = 0 on a ring, on 100 points that are drawn once: a sum of losses and a constrained equation both fail
+between them, and u(x, t) = u(x, t + 2π/30) says what is missing (the paper's figure 2).
 """
 
 # %%

@@ -47,8 +47,8 @@ TABLE = (
             plot plot_style plot_training promise quantities record report rows sizes solution storage verdict""",
     },
     {
-        "_run": """best checkpoint controller door failure polynomials programs progress relax rules run source spare_draw
-            stage train""",
+        "_run": """best checkpoint controller door failure polynomials programs progress relax rules run source
+            spare_draw stage train""",
     },
     {
         "zoo": """_allen_cahn _burgers _burgers_front _closed _convection _diffusion_sorption _eikonal _helmholtz _kdv
