@@ -15,3 +15,4 @@ from .report import Report as Report
 from .solution import Solution as Solution
 from .storage import load_solution as load_solution
 from .storage import solution_of as solution_of
+from .verdict import sizes_of as sizes_of

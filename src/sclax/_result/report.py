@@ -12,16 +12,22 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._base import Key, Model, Points, checks
+from .._base import Key, Model, Points, checks, precision
 from .._problem import AbstractProblem, Term
 from . import evaluate
+from .conflicts import conflict
+from .prices import BINDS, Standing, in_words
+from .prices import price as price_of
 from .verdict import Question, Verdict, percent
+
+FAR = 2.0  # times its tolerance: a violation that no draw explains
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
     """What an independent sample says about one law. `estimate` and `violation` are in the units of the tolerance.
 
+    `price` is what the tolerance costs the objective, None where nobody can tell; `sample` the worst one of `each`.
     For a family `least_reliable` is the part of the parameters' ranges where the mean square of the residual is
     largest, and `excess` how many times the median part's it is.
     """
@@ -36,6 +42,8 @@ class Finding:
     tolerance: float | None = None
     violation: float | None = None
     multiplier: float | None = None
+    price: float | None = None
+    sample: int | None = None
     verdict: str = ""
 
 
@@ -84,6 +92,19 @@ class Report:
     def holds(self) -> bool:
         return all(np.isfinite(f.estimate) and (f.violation is None or f.violation <= 0) for f in self.findings)
 
+    @functools.cached_property
+    def conflict(self) -> tuple[str, ...]:
+        """The smallest set of constraints, or samples, that cannot hold together; empty where none was found."""
+        far = {f.name for f in self.findings if f.tolerance is not None and f.estimate > FAR * f.tolerance}
+        if self.question is None or not far or not all(np.isfinite(f.estimate) for f in self.findings):
+            return ()
+        problem, model = self.question
+        owners = [str(term.owner) for term in problem.terms if term.name in far]
+        if not problem.pointwise:
+            return ()
+        with precision.of(model):
+            return tuple(map(str, conflict(problem.bare(), model, owners)))
+
     @property
     def sup_residual(self) -> dict[str, float]:
         """max |r| for each law."""
@@ -98,7 +119,8 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         plain = dataclasses.asdict(dataclasses.replace(self, question=None))
         del plain["question"]
-        about = {name: getattr(self, name) for name in ("solved", "estimated_error", "error_factor", "relative")}
+        names = ("solved", "estimated_error", "error_factor", "relative", "conflict")
+        about = {name: getattr(self, name) for name in names}
         notes = (*self.notes, *self.verdict.notes)
         return {"holds": self.holds, "points": self.points, **about, **plain, "notes": notes}
 
@@ -117,6 +139,11 @@ class Report:
         lines += ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         lines.insert(lines.index("") + 2, "  ".join("─" * w for w in widths))
         lines += ["", *(f"{f.name}: {f.verdict}" for f in self.findings)]
+        if self.conflict:
+            lines.append(
+                f"CONFLICT: {' and '.join(self.conflict)} cannot hold together: each gets better only where another "
+                "gets worse. Raise a tolerance, or let solve(relax=True) do it."
+            )
         lines += [f"Note: {note}" for note in (*self.notes, *self.verdict.notes)]
         return "\n".join(lines)
 
@@ -131,15 +158,17 @@ def check(
     points: int = 1_000_000,
     seed: int = 1,
     unpriced: Collection[str] = (),
+    settled: Collection[str] = (),
     remarks: Mapping[str, str] | None = None,
     unfinished: str = "",
     failures: Mapping[str, tuple[float, ...]] | None = None,
 ) -> Report:
     """Draws `points` independent uniform points for each law and says whether and where it holds.
 
-    `unpriced` are the constraints whose multiplier is a fixed weight or sits at its cap, and prices nothing; `remarks`
-    by constraint are added to the verdicts. `unfinished` says how a run ended that had not converged. `failures` are
-    points at which laws were not finite in training; they are looked at too.
+    `unpriced` are the constraints whose multiplier is a fixed weight or sits at its cap, and prices nothing; `settled`
+    those whose multiplier came to rest; `remarks` by constraint are added to the verdicts. `unfinished` says how a run
+    ended that had not converged. `failures` are points at which laws were not finite in training; they are looked at
+    too.
     """
     points, question, problem = checks.points("check", "points", points), Question(problem, model), problem.bare()
     key = jr.key(np.uint32(checks.seed("check", seed)) ^ np.uint32(0x5C1A))  # not a key that training used
@@ -160,9 +189,12 @@ def check(
         # Each sample of a constraint that is trained in batches pushes in a share of the steps only.
         share = min(term.points / term.law.place.measure, 1.0) if term.separate else 1.0
         share *= any(t.owner is None for t in problem.terms)
-        if term.owner is not None:
+        about = Standing(term.owner not in unpriced, share, term.owner in settled)
+        price = None
+        if term.owner is not None and tolerance is not None:
             entries = np.asarray(multipliers[term.owner])
             multiplier = float(entries[sample.sample] if term.separate else entries)
+            price = price_of(float(estimate), float(tolerance), multiplier, about)
         finding = Finding(
             name=term.name,
             kind="each" if term.separate else "worst case" if term.worst else "average",
@@ -174,11 +206,13 @@ def check(
             tolerance=None if tolerance is None else float(tolerance),
             violation=violation,
             multiplier=multiplier,
+            price=price,
+            sample=sample.sample if term.separate else None,
         )
         remark = (remarks or {}).get(term.owner or "", "")
         if term.name in (failures or {}) and np.isfinite(finding.estimate):
             remark += " Training ended at a point where its gradient in the weights is NaN or infinite."
-        verdict = f"{_verdict(finding, term.owner not in unpriced, share)} {remark} {_reliability(finding)}".strip()
+        verdict = f"{_verdict(finding, about)} {remark} {_reliability(finding)}".strip()
         findings.append(dataclasses.replace(finding, verdict=verdict))
     return Report(tuple(findings), points, tuple(_notes(problem)), unfinished=unfinished, question=question)
 
@@ -272,36 +306,20 @@ def _polish(problem: AbstractProblem, model: Model, term: Term, w: Points) -> tu
     return jax.vmap(from_one)(w)
 
 
-def _verdict(f: Finding, priced: bool, share: float) -> str:
-    """A finding in words; `share` of its multiplier is the price, nothing of it where there is no objective."""
+def _verdict(f: Finding, about: Standing) -> str:
+    """A finding in words."""
     if not np.isfinite(f.estimate):
         return "NOT A NUMBER: the residual is NaN or infinite at the point shown; look for a division by zero or a log."
     if f.tolerance is None:
         return f"part of the objective; its mean loss is {f.estimate:.3g}, at worst |r| = {f.largest_residual:.3g}."
-    violated = f.violation is not None and f.violation > 0
-    if f.multiplier is None or not priced:
-        price = f"Its multiplier, {f.multiplier or 0.0:.3g}, is a fixed weight or sits at its cap: it prices nothing."
-    elif violated and f.multiplier > 0:
-        # Only at an optimum that holds is a multiplier a price.
-        price = (
-            f"Its multiplier is {f.multiplier:.3g}, which says how hard training pushes; if it keeps growing while the "
-            "violation stays, the constraints may contradict each other."
-        )
-    elif violated:
-        price = "Its multiplier is still 0: training has not begun to push."
-    elif f.multiplier > 0 and not share:
-        price = f"Its multiplier is {f.multiplier:.3g}: how hard it was to meet, beside the others."
-    elif f.multiplier > 0:
-        price = share * f.multiplier
-        price = f"Its price is {price:.3g}: a tolerance smaller by δ raises the objective by about {price:.3g} δ."
-    else:
-        price = "Its multiplier is 0: at this tolerance it costs the objective nothing."
-    if violated:
+    words = in_words(f.estimate, f.tolerance, f.multiplier, about)
+    worst = "" if f.sample is None else f"Its worst is sample {f.sample}. "
+    if f.violation is not None and f.violation > 0:
         ratio = f"{f.estimate / f.tolerance:.3g} times its tolerance" if f.tolerance > 0 else "above its tolerance of 0"
-        return f"VIOLATED: {ratio}. Train longer, enlarge the network, or raise the tolerance. {price}"
-    if f.multiplier and priced and f.estimate > 0.5 * f.tolerance:
-        return f"holds, and the tolerance is what limits the accuracy: lower it for more. {price}"
-    return f"holds. {price}"
+        return f"VIOLATED: {ratio}. {worst}Train longer, enlarge the network, or raise the tolerance. {words}"
+    if f.multiplier and about.priced and f.estimate > BINDS * f.tolerance:
+        return f"holds, and the tolerance is what limits the accuracy: lower it for more. {worst}{words}"
+    return f"holds. {worst}{words}".rstrip()
 
 
 def _reliability(f: Finding) -> str:

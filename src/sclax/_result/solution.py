@@ -24,6 +24,7 @@ from .._problem import Problem
 from . import evaluate, quantities, report
 from .abstract import AbstractSolution, figures
 from .estimates import Estimate, estimates
+from .prices import settled
 from .record import number
 
 if TYPE_CHECKING:
@@ -125,7 +126,8 @@ class Solution(AbstractSolution):
         """A value for each coordinate on which a quantity does not depend, a coefficient of few coordinates say."""
         words, domain = self.problem.vocabulary, self.problem.domain
         asked = () if name is None or not any(words.pins) else word(name, words, "solution").asked
-        free = [{domain.names[i] for i, _ in words.pins[q.unknown]} for q in asked if hasattr(q, "unknown")]
+        unknowns = {u for q in asked for u in [getattr(q, "unknown", None)] if u is not None}
+        free = [{domain.names[i] for i, _ in words.pins[u]} for u in unknowns]
         left = set.intersection(*free) if free else set()
         return {n: sum(domain.ends(n)) / 2 for n in left}
 
@@ -256,17 +258,17 @@ class Solution(AbstractSolution):
         !!! example
             `solution.hardest(5).to_dataframe()`
         """
-        terms = {t.owner: t for t in self.problem.terms if t.separate}
+        terms = {str(t.owner): t for t in self.problem.terms if t.separate}
         if not terms or (name is not None and name not in terms):
             raise ValueError(
                 f"hardest: `name` must be a constraint on samples, each(...) <= tolerance; there are "
-                f"{checks.listed(str(owner) for owner in terms)}, got {name!r}."
+                f"{checks.listed(terms)}, got {name!r}."
             )
         owner = next(iter(terms)) if name is None else name
-        prices = np.asarray(self.multipliers[str(owner)])
+        prices = np.asarray(self.multipliers[owner])
         order = np.argsort(-prices, kind="stable")[: checks.count("hardest", "n", n)]
         with precision.of(self.model):
-            values = evaluate.values_of(self.problem, self.model)[str(owner)]
+            values = evaluate.values_of(self.problem, self.model)[owner]
             place = terms[owner].law.place
             where = np.stack([np.asarray(place.embed(w)) for w in np.asarray(place.grid(0))[order]])
         limits = np.asarray(self.problem.tolerances[owner])
@@ -283,6 +285,12 @@ class Solution(AbstractSolution):
             + f": from step {step} on its average was trained, at a fixed small price."
             for name, (step, where) in self.tempered.items()
         }
+        for name, amount in self.relaxed.items():
+            samples = f" for {np.sum(np.asarray(amount) > 0)} samples" if np.ndim(amount) else ""
+            raised = (
+                f"Its tolerance was raised by {np.max(amount):.3g}{samples}: it could not be met beside the others."
+            )
+            about[name] = f"{about.get(name, '')} {raised}".strip()
         with precision.of(self.model):
             return report.check(
                 self.problem,
@@ -291,6 +299,7 @@ class Solution(AbstractSolution):
                 points=points,
                 seed=seed,
                 unpriced=self.unpriced,
+                settled=[name for name in self.multipliers if settled(self.history, name)],
                 remarks=about,
                 unfinished=self._unfinished,
                 failures=self.failures,

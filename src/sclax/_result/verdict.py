@@ -62,12 +62,18 @@ def _of_samples(problem: Any, model: Model) -> Verdict:
     return Verdict(solved, words)
 
 
-def _of_points(problem: Any, model: Model) -> Verdict:
+def _measured(problem: Any, model: Model) -> tuple[Any, list[Rows], list[Size], np.ndarray]:
+    """An answer as a function, its laws at fresh points, their sizes, and its values over the domain."""
     answer = defect.answer_as(problem, model)
     terms = [evaluate.whole(problem, term) for term in problem.terms]
     laws = [drawn(problem, model, answer, term, k) for k, term in enumerate(terms)]
     values = answer(np.asarray(problem.domain.sobol(SPREAD), float), ((0,) * problem.domain.dimension,))[:, 0]
-    sizes = [size_of(problem, rows, np.sqrt(np.mean(values**2, axis=0))) for rows in laws]
+    return answer, laws, [size_of(problem, rows, np.sqrt(np.mean(values**2, axis=0))) for rows in laws], values
+
+
+def _of_points(problem: Any, model: Model) -> Verdict:
+    answer, laws, sizes, values = _measured(problem, model)
+    terms = [evaluate.whole(problem, term) for term in problem.terms]
     relative = {term.name: size.relative for term, size in zip(terms, sizes, strict=True)}
     scales = [size.size for size in sizes]
     notes, folded = [], []
@@ -90,6 +96,11 @@ def _of_points(problem: Any, model: Model) -> Verdict:
     return Verdict(
         solved, words, relative, found.error, found.factor if found.error is not None else None, tuple(notes)
     )
+
+
+def sizes_of(problem: Any, model: Model) -> np.ndarray:
+    """The size of each law about an answer: what it prescribes, and its largest terms."""
+    return np.asarray([size.size for size in _measured(problem, model)[2]])
 
 
 def _limit(problem: Any, rows: Rows, alone: bool) -> float:

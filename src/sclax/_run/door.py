@@ -16,7 +16,7 @@ import threadpoolctl
 
 from .._base import checks, digest, precision, refreshed
 from .._methods import AbstractMethod, DualAscent, GaussNewton, MirrorAscent, PrimalDual, State, soap
-from .._problem import AbstractProblem, OperatorProblem, Problem, Samples
+from .._problem import AbstractProblem, OperatorProblem, Problem, Samples, Term
 from .._result import RESULTS, AbstractSolution, OperatorSolution, Solution, solution_of
 from .._spectral import Spectral, Unsuited
 from . import programs
@@ -50,16 +50,24 @@ def default_method(problem: AbstractProblem, weights: int) -> PrimalDual:
 
     Gauss-Newton steps, on fresh points: for each dimension of the domain 300 of the interior and 130 of every
     condition in up to two dimensions, beyond them 150 and as many rows of every condition; `MirrorAscent`. A
-    network of more than a million weights gets SOAP, whose step costs what a gradient costs, and an operator Adam.
+    network of more than a million weights gets SOAP, whose step costs what a gradient costs, and an operator Adam. So
+    does an equation on given points only: a Gauss-Newton step could meet it there and forget it in between, where the
+    many small steps of a first-order method stay smooth.
     """
     if not problem.pointwise:
         return _OPERATORS
-    if weights > MANY_WEIGHTS:
+    if weights > MANY_WEIGHTS or any(_on_given_points(term) for term in problem.terms):
         return _FIRST_ORDER
     # With too few points a step forgets elsewhere what it learns on them; in more dimensions more would cost too much.
     primal = GaussNewton(rows=300 if problem.domain.dimension <= 2 else 150)
     worst_case, average = primal.samplers(problem)
     return PrimalDual(primal=primal, dual=MirrorAscent(), worst_case=worst_case, average=average)
+
+
+def _on_given_points(term: Term) -> bool:
+    """Whether a differential equation is to hold at some points of the domain, the same in all steps."""
+    fixed = term.sampler is not None and term.sampler.fixed and not term.law.place.finite
+    return fixed and term.law.order > 0 and term.law.place.chart.dimension > 1 and not term.law.place.constants
 
 
 def default_controller(task: Task, held_out: Samples | None) -> AbstractController:

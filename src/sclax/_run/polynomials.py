@@ -18,7 +18,7 @@ import threadpoolctl
 from .._base import Model, digest, precision
 from .._methods import GaussNewton
 from .._problem import AbstractProblem, Problem
-from .._result import RESULTS, History, Row, Solution, solution_of
+from .._result import RESULTS, History, Row, Solution, sizes_of, solution_of
 from .._spectral import Family, March, Marched, Spanned, Spectral, Unsuited
 from .checkpoint import FIRST, Checkpoint
 from .progress import Reporter
@@ -210,16 +210,17 @@ def _found(
 
 def better(one: Solution, other: Solution) -> Solution:
     """Of polynomials and another solution the one whose laws are violated less on points that trained neither, each law
-    in units of its own. Means of sizes, not of squares: at a corner where conditions contradict each other squares are
-    large whatever the solution is elsewhere. Small tiles have points of their own: laws that contradict each other
-    everywhere would be seen to fail nowhere but in a layer that even points miss."""
+    in units of its own terms. Means of sizes, not of squares: at a corner where conditions contradict each other
+    squares are large whatever the solution is elsewhere. Small tiles have points of their own: laws that contradict
+    each other everywhere would be seen to fail nowhere but in a layer that even points miss."""
     problem: Problem = one.problem
     with precision.double(True):
         bare = problem.bare()
         points, layers = spare_points(bare), _layers(one.model, bare)
         means = [_sizes(bare, s.model, points, layers) for s in (one, other)]
-    total = np.maximum(means[0] + means[1], np.finfo(float).tiny)
-    return one if np.sum(means[0] / total) <= np.sum(means[1] / total) else other
+        units = np.min([sizes_of(bare, s.model) for s in (one, other)], axis=0)  # a layer's terms are huge
+    shares = [np.sum(mean / np.maximum(units, np.finfo(float).tiny)) for mean in means]
+    return one if shares[0] <= shares[1] else other
 
 
 def _layers(model: Any, problem: AbstractProblem) -> tuple[np.ndarray, np.ndarray]:

@@ -35,8 +35,8 @@ def relaxing(
     if not problem.constraints:
         raise ValueError("solve: `relax=True` raises tolerances, and the problem has no constraints; leave it out.")
     stated = {name: np.asarray(tolerance, float) for name, tolerance in problem.tolerances.items()}
-    limits, posed = dict(stated), problem
-    for number in range(ROUNDS):
+    limits, posed, number = dict(stated), problem, 0
+    while True:
         where = None if checkpoint is None else Path(checkpoint) / f"round{number}"
         if where is not None:
             where.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,8 @@ def relaxing(
         # A wrong sample may be why an equation does not hold, so that samples give way first.
         if any(new[name].ndim and np.any(new[name] > limits[name]) for name in new):
             new = {name: new[name] if new[name].ndim else limits[name] for name in new}
-        if number == ROUNDS - 1 or all(np.array_equal(new[name], limits[name]) for name in limits):
+        number += 1
+        if number == ROUNDS or all(np.array_equal(new[name], limits[name]) for name in limits):
             break
         say(f"relax: {_told(limits, new)}; training goes on")
         limits, posed = new, _with(problem, new)

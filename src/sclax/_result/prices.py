@@ -1,0 +1,69 @@
+"""When a multiplier is a price, and what it says, in words."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .history import History
+
+BINDS = 0.5  # of its tolerance: a value at which the tolerance is what holds a constraint up
+LATE = 3  # the last part of a run, one in so many
+FEW = 4  # records that say nothing
+STEADY = 1.3  # between the largest and the least of a multiplier that has settled
+RESTS = 1.5  # the same of an objective
+NOTHING = 1e-9  # of the largest it had: a multiplier that is none
+
+
+class Standing(NamedTuple):
+    """What there is to know of a constraint beside its multiplier: whether that is one at all, and no fixed weight or
+    cap; the share of it that is a price, nothing where there is no objective; and whether it has settled."""
+
+    priced: bool
+    share: float
+    settled: bool
+
+
+def settled(history: History, name: str) -> bool:
+    """Whether a constraint's multipliers, and the objective with them, came to rest in the last part of a run."""
+    rows = history.multipliers.get(name)
+    if rows is None or len(rows) < LATE * FEW:
+        return False
+    rows = np.asarray(rows, float).reshape(len(rows), -1)
+    late, largest = rows[-(len(rows) // LATE) :], float(np.max(rows, initial=0.0))
+    sizes = np.linalg.norm(late, axis=1)
+    if np.max(sizes) <= NOTHING * max(largest, 1e-300):
+        return True
+    objective = np.asarray(history.objective, float).reshape(len(history.objective), -1)[-len(late) :, 0]
+    # Means of both halves: single records are as noisy as the draws that they come from.
+    halves = lambda values: [float(np.mean(part)) for part in np.array_split(values, 2)]
+    steady = lambda values, ratio: max(halves(values)) <= ratio * min(halves(values))
+    return steady(sizes, STEADY) and steady(np.abs(objective), RESTS)
+
+
+def price(estimate: float, tolerance: float, multiplier: float | None, about: Standing) -> float | None:
+    """The price of a tolerance: the multiplier where the constraint binds and it has settled, nothing where it does not
+    bind, and None where nobody can tell."""
+    if multiplier is None or not about.priced or not about.share or estimate > tolerance:
+        return None
+    if estimate < BINDS * tolerance:
+        return 0.0
+    return about.share * multiplier if about.settled else None
+
+
+def in_words(estimate: float, tolerance: float, multiplier: float | None, about: Standing) -> str:
+    """What a multiplier says."""
+    found, size = price(estimate, tolerance, multiplier, about), multiplier or 0.0
+    if multiplier is None or not about.priced:
+        return f"Its multiplier, {size:.3g}, is a fixed weight or sits at its cap: it prices nothing."
+    if estimate > tolerance and size > 0:  # only at an optimum that holds is a multiplier a price
+        return f"Its multiplier is {size:.3g}: how hard training pushes, and no price."
+    if estimate > tolerance:
+        return "Its multiplier is still 0: training has not begun to push."
+    if not about.share:
+        return f"Its multiplier is {size:.3g}: how hard it was to meet, beside the others." if size else ""
+    if found is None:
+        return f"Its multiplier, {size:.3g}, had not settled when training ended: it is no price."
+    if found == 0.0:
+        beside = f", whatever its multiplier ({size:.3g})" if size else ""
+        return f"It does not bind{beside}: at this tolerance it costs the objective nothing."
+    return f"Its price is {found:.3g}: a tolerance smaller by δ raises the objective by about {found:.3g} δ."
