@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -29,6 +29,7 @@ else:
 
 BLOCK = 16_384  # points evaluated at once, which bounds memory
 MANY = 2**16  # even points, where a grid would have too many
+PROBES, UNSEEN = 64, 1e-9  # points of a law that show whether a constant changes it, and by how little
 
 
 def block(model: Model) -> int:
@@ -88,8 +89,10 @@ def error_map(
     scattered = known.scattered("error", problem.unknowns, problem.domain)
     if scattered is not None:  # whatever parameters of a family its points have
         found = np.asarray(values(problem, model, jnp.asarray(scattered.points)), float)[:, list(scattered.which)]
-        wrong = np.linalg.norm(found - scattered.values) / np.linalg.norm(scattered.values)
+        free = [list(scattered.which).index(k) for k in _free(problem, model) if k in scattered.which]
+        wrong = np.linalg.norm(_without(free, found - scattered.values)) / np.linalg.norm(scattered.values)
         return xr.DataArray(wrong, name="relative_l2")
+    free = _free(problem, model)
     family = _family(problem, axes or {})
     for name in family:
         own = known.values(name, (axes or {}).get(name))
@@ -103,12 +106,13 @@ def error_map(
         grid = tuple(jnp.asarray(axes[name]) for name in inner)
         if on_grid is None:
             points = _mesh if math.prod(map(len, grid)) <= checks.MOST_POINTS else _spread
-            wrong, size = _squares(bare, model, grid, jnp.asarray(values), formula, points)
+            wrong, size = _squares(bare, model, grid, jnp.asarray(values), formula, points, free)
             return float(jnp.sqrt(wrong / size))
         found = np.asarray(_on_grid(bare, model, grid, jnp.asarray(values)), float)
         true = np.stack([on_grid[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
         there = np.isfinite(true)  # a reference on a shape is NaN outside
-        return float(np.linalg.norm((found - true)[there]) / np.linalg.norm(true[there]))
+        wrong = _without(free, np.where(there, found - true, np.nan))
+        return float(np.linalg.norm(wrong[there]) / np.linalg.norm(true[there]))
 
     errors = _over(family, error, "error", progress)
     return xr.DataArray(errors, coords=family, dims=tuple(family), name="relative_l2")
@@ -201,15 +205,55 @@ def _squares(
     values: Float[Array, " p"],
     reference: Any,
     points_of: Callable[..., Points],
+    free: tuple[int, ...],
 ):
-    """Σ |u − reference|² and Σ |reference|² over those points of a grid that are in the domain."""
+    """Σ |u − reference|² and Σ |reference|² over those points of a grid that are in the domain, without the constants
+    of unknowns that are `free`."""
     points = points_of(problem, axes, values)
-    true = formula_at(reference, problem.vocabulary, problem.parameters, points)
-    wrong = (_values(member(model, values), points, problem.vocabulary) - true) ** 2
+    true = formula_at(reference, problem.vocabulary, problem.known(model), points)
+    wrong = _values(member(model, values), points, problem.vocabulary) - true
+    count = len(points)
     if problem.domain.shape is not None:
         inside = jax.vmap(problem.domain.contains)(points)[:, None]
         wrong, true = jnp.where(inside, wrong, 0.0), jnp.where(inside, true, 0.0)
-    return jnp.sum(wrong), jnp.sum(true**2)
+        count = jnp.sum(inside)
+    constants = sum((jnp.sum(wrong[:, k]) ** 2 / count for k in free), jnp.zeros(()))
+    return jnp.sum(wrong**2) - constants, jnp.sum(true**2)
+
+
+def _without(free: Iterable[int], wrong: np.ndarray) -> np.ndarray:
+    """Differences without the constant of each unknown that is free."""
+    for k in free:
+        wrong[:, k] -= np.nanmean(wrong[:, k])
+    return wrong
+
+
+def _free(problem: Problem, model: Model) -> tuple[int, ...]:
+    """The unknowns of which no law sees a constant: a pure Neumann problem, a pressure."""
+    free = []
+    for k in range(len(problem.unknowns)):
+        change = max((_change(problem.bare(), model, term, k) for term in problem.terms), default=1.0)
+        if change < UNSEEN:
+            free.append(k)
+    return tuple(free)
+
+
+@eqx.filter_jit
+def _moved(problem: Problem, model: Model, term: Term, w: Points, k: int) -> tuple[Array, Array]:
+    def raised(z):
+        return jnp.atleast_1d(model(z)).at[k].add(1.0)
+
+    known, law = problem.known(model), term.law
+    rows = lambda function: jax.vmap(lambda w: law.residual(function, known, law.place, w))(w)
+    return rows(model), rows(raised)
+
+
+def _change(problem: Problem, model: Model, term: Term, k: int) -> float:
+    """By how much a law changes where an unknown is larger by one everywhere."""
+    place = term.law.place
+    w = place.grid(0)[:PROBES] if place.finite else place.sobol(PROBES)
+    one, other = (np.asarray(rows, float) for rows in _moved(problem, model, term, w, k))
+    return float(np.max(np.abs(one - other), initial=0.0) / max(float(np.max(np.abs(one), initial=0.0)), 1.0))
 
 
 def inside(problem: Problem, points: Points) -> np.ndarray:

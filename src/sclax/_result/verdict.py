@@ -26,7 +26,8 @@ class Verdict:
     An answer is a solution where every law is finite, at most a tenth of what a condition prescribes and three tenths
     of the largest terms of an equation are left, and the estimated error is at most 3 %: answers that are wrong by less
     than 1 % pass, those that are wrong by more than 10 % do not. Equations may be worse than conditions: a small error
-    of high frequency has large derivatives. Without an estimate what is left of each law has to be as small as that.
+    of high frequency has large derivatives. A constraint that holds may leave what its tolerance allows. Without an
+    estimate what is left of each law has to be as small as that.
     """
 
     solved: bool
@@ -87,7 +88,11 @@ def _of_points(problem: Any, model: Model) -> Verdict:
         found = defect.Defect(None, note="the answer folds")
     if found.error is None:
         notes.append(f"No error is estimated: {found.note}.")
-    limits = [_limit(problem, rows, found.error is None and not folded) for rows in laws]
+    alone = found.error is None and not folded
+    limits = [
+        max(_limit(problem, rows, alone), _allowed(problem, t, size))
+        for rows, t, size in zip(laws, terms, sizes, strict=True)
+    ]
     failed = [(term, size) for term, size, limit in zip(terms, sizes, limits, strict=True) if size.relative > limit]
     finite = bool(np.all(np.isfinite(values))) and all(np.isfinite(share) for share in relative.values())
     large = found.error is not None and not found.error <= ERROR
@@ -108,6 +113,14 @@ def _limit(problem: Any, rows: Rows, alone: bool) -> float:
     if alone:
         return ERROR
     return EQUATION if determined.inside(problem, rows) else CONDITION
+
+
+def _allowed(problem: Any, term: Term, size: Size) -> float:
+    """What a stated tolerance allows of a law's size: a bound that is meant to be loose is none that fails."""
+    if term.owner is None or term.separate or not size.size:
+        return 0.0
+    most = float(np.max(np.asarray(problem.tolerances[term.owner]))) / max(float(term.scale), np.finfo(float).tiny)
+    return most ** (1 / term.law.power) / size.size
 
 
 def percent(share: float) -> str:

@@ -218,7 +218,8 @@ def better(one: Solution, other: Solution) -> Solution:
         bare = problem.bare()
         points, layers = spare_points(bare), _layers(one.model, bare)
         means = [_sizes(bare, s.model, points, layers) for s in (one, other)]
-        units = np.min([sizes_of(bare, s.model) for s in (one, other)], axis=0)  # a layer's terms are huge
+        own, units = sizes_of(bare, one.model), sizes_of(bare, other.model)
+        units = np.where(units > 0, units, own)  # those of a network, which is smooth: the terms in a layer are huge
     shares = [np.sum(mean / np.maximum(units, np.finfo(float).tiny)) for mean in means]
     return one if shares[0] <= shares[1] else other
 
