@@ -21,13 +21,9 @@ x, y = draw.uniform(size=(2, 400))
 u = np.asarray(exact(x, y)) + 0.01 * draw.standard_normal(400)
 
 
-def source(x, y):
-    flux = lambda z: hill(*z) * jax.grad(lambda z: exact(*z))(z)
-    return -jnp.trace(jax.jacfwd(flux)(jnp.stack([x, y])))
-
-
 def equation(u_x, u_y, lap_u, a, a_x, a_y, x, y):
-    return a * lap_u + a_x * u_x + a_y * u_y + source(x, y)
+    flux = lambda z: hill(*z) * jax.grad(lambda z: exact(*z))(z)
+    return a * lap_u + a_x * u_x + a_y * u_y - jnp.trace(jax.jacfwd(flux)(jnp.stack([x, y])))
 
 
 # %%
@@ -45,13 +41,12 @@ result = float(np.linalg.norm(found.value - truth) / np.linalg.norm(truth))
 
 def plot():
     figure, axes = plt.subplots(1, 3, figsize=(10, 3), sharey=True, layout="constrained")
-    images = {"truth": truth, "found": found.value.values, "its standard deviation": found.deviation.values}
-    for axis, (title, values) in zip(axes, images.items(), strict=True):
-        last = axis is axes[-1]
-        limits = {"cmap": "cividis"} if last else {"vmin": 0.9, "vmax": 1.7}
-        image = axis.pcolormesh(found.value.x, found.value.y, values.T, rasterized=True, **limits)
+    shown = {"truth": truth, "found": found.value, "deviation": found.deviation}
+    for axis, (title, values) in zip(axes, shown.items(), strict=True):
+        limits = {"cmap": "cividis"} if title == "deviation" else {"vmin": 0.9, "vmax": 1.7}
+        image = axis.pcolormesh(found.value.x, found.value.y, np.asarray(values).T, rasterized=True, **limits)
         axis.set(title=title, xlabel="$x$", aspect="equal")
-        figure.colorbar(image, ax=axis, label="deviation of $a$" if last else "$a$")
+        figure.colorbar(image, ax=axis, label="$a$")
     axes[0].scatter(x, y, s=3, color="white", linewidths=0)
     axes[0].set_ylabel("$y$")
     return figure
