@@ -10,7 +10,6 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
-import optax
 
 import sclax as scl
 
@@ -30,10 +29,7 @@ network = scl.nn.HardConstraint(
 )
 
 # %%
-method = scl.PrimalDual(
-    primal=optax.adam(optax.exponential_decay(5e-3, 1000, 0.7)), dual=scl.AugmentedLagrangian(100.0, rate=500.0)
-)
-solution = scl.solve(problem, network, method, seed=0, steps=3000)
+solution = scl.solve(problem, network, steps=200)
 contact = 0.5 - 0.125**0.5
 slope = 8 * contact
 result = float(jnp.abs(solution(x=0.05) - 0.05 * slope))

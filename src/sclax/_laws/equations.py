@@ -83,6 +83,10 @@ class Operator(AbstractCondition):
 class InequalityResidual(AbstractNamed):
     inner: FunctionResidual
 
+    @property
+    def one_sided(self) -> bool:
+        return True
+
     def __call__(self, model, parameters, place, w):
         return jax.nn.relu(self.inner(model, parameters, place, w))
 

@@ -46,6 +46,11 @@ class AbstractResidual(eqx.Module):
         is known; None for laws."""
         return None
 
+    @property
+    def one_sided(self) -> bool:
+        """Whether it is an inequality, which binds at some points and says nothing at others."""
+        return False
+
     def sound(self, parameters: Parameters, place: AbstractPlace) -> None:
         """Raises an error where the law says nothing at these parameters."""
         return

@@ -3,7 +3,7 @@ same code, and the projection onto λ ≥ 0 is always there."""
 
 import abc
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -56,10 +56,12 @@ class AbstractDual(eqx.Module):
 
 
 class Standing(NamedTuple):
-    """Where the objective stands: its value, and that of the network as it was built."""
+    """Where the objective stands: its value, and that of the network as it was built. Beside an inequality it may be
+    an energy, which never comes near zero."""
 
     now: Scalar
     first: Scalar
+    one_sided: bool = False
 
 
 def _rate(rate: Rate, count: Any) -> Any:
@@ -108,6 +110,7 @@ class MirrorAscent(AbstractDual):
     λ stays below `cap` (times the first objective, if above 1), so that an equation which cannot hold does not outweigh
     all conditions: u = 0 solves many equations. It may exceed it where the tolerance is within reach (1000 times), the
     objective is below a tenth of its first value, and the constraint's share of the Lagrangian below the objective's.
+    An inequality need not wait for the objective, which may be an energy.
     The primal step presses at least with a price of 0.01: where nothing is in conflict, laws become better than was
     asked for, and an objective far above 0.01 ε does not feel it.
 
@@ -142,7 +145,8 @@ class MirrorAscent(AbstractDual):
         size = jnp.maximum(objective.first, 1.0) / multipliers.size
         new = base * jnp.exp(self.pace * ratio) + size * self.rate * jnp.clip(violations, 0.0, self.clip)
         reach = REACH if jnp.ndim(multipliers) == 0 else NEAR  # of samples one that is far off may be a wrong one
-        reachable = jnp.all(value < reach * tolerances) & (objective.now < FITTED * objective.first)
+        fitted = objective.one_sided | (objective.now < FITTED * objective.first)
+        reachable = jnp.all(value < reach * tolerances) & fitted
         beyond = reachable & (base * value < objective.now)
         # Samples that contradict each other: what one may press is to the most as its violation is to the worst. A
         # wrong measurement stands out then, and does not press its neighbours up to its own price.
@@ -280,6 +284,7 @@ def step(
     seen: Mapping[str, Bool[Array, "..."]],
     tolerances: ByConstraint,
     objective: Standing,
+    one_sided: Collection[str | None] = (),
 ) -> tuple[ByConstraint, dict[str, PyTree]]:
     """All multipliers one step up, projected onto λ ≥ 0. A dual sees violations in `units`, so that one rate fits all
     residuals; multipliers, which divide by them, stay in the user's units outside. Entries that were not `seen` stay
@@ -288,7 +293,7 @@ def step(
     for name, dual in duals.items():
         unit, known = units[name], seen[name]
         scaled = (unit * multipliers[name], state[name], violations[name] / unit, tolerances[name] / unit)
-        raw, after = dual.advance(*scaled, objective)
+        raw, after = dual.advance(*scaled, objective._replace(one_sided=name in one_sided))
         keep = lambda a, b, known=known: jnp.where(known, a, b) if jnp.shape(a) == known.shape else a
         new[name] = keep(jax.nn.relu(raw) / unit, multipliers[name])
         states[name] = jax.tree.map(keep, after, state[name])

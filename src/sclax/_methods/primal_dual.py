@@ -103,6 +103,7 @@ class PrimalDual(AbstractMethod):
             info.seen,
             problem.tolerances,
             dual.Standing(info.objective, state.first),
+            {term.owner for term in problem.terms if term.law.residual.one_sided},
         )
         multipliers = settle(multipliers)
         return state._replace(multipliers=multipliers, dual=dual_state), info._replace(multipliers=multipliers)

@@ -1,0 +1,381 @@
+"""What data and laws say together:  python -m benchmarks.knowledge [--only diffusion] [--seeds 3]
+
+Unknown coefficients and how sure they are, wrong sensors, and what multipliers promise. Laws are constraints with
+tolerances, the misfit of noisy data is the objective, and `solve(problem)` chooses all else. Every run is a process of
+its own; one record for each case in results/, as it comes, with its bar.
+"""
+
+import argparse
+import json
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.integrate
+
+import sclax as scl
+
+from . import _runner
+
+SECONDS = 120
+NOISE = 0.01
+SHORT = 150  # steps, where many runs are compared
+RATIOS = (0.8, 1.0, 1.25)  # of a tolerance
+
+
+# --- what is told of a run ---
+
+
+def told(solution, truth, **more):
+    """The record of unknown numbers: found, deviations by the estimate and from the truth, and all of the run."""
+    estimates = {name: solution.estimates[name] for name in truth}
+    return {
+        "truth": truth,
+        "found": {name: one.value for name, one in estimates.items()},
+        "deviations": {name: one.deviation for name, one in estimates.items()},
+        "intervals": {name: list(one.interval) for name, one in estimates.items()},
+        "identifiable": {name: one.identifiable for name, one in estimates.items()},
+        "covered": {name: bool(one.interval[0] <= truth[name] <= one.interval[1]) for name, one in estimates.items()},
+        "relative_errors": {name: abs(one.value / truth[name] - 1) for name, one in estimates.items()},
+        **more,
+        **_runner.record(solution),
+    }
+
+
+def worst_error(run):
+    return max(run["relative_errors"].values())
+
+
+# --- unknown numbers ---
+
+
+def heat(seed, sensors, constraints, exact, **parameters):
+    """A rod with noisy sensors: what is measured is the objective, what is known are constraints."""
+    draw = np.random.default_rng(seed)
+    x, t = draw.uniform(size=(2, sensors))
+    u = np.asarray(exact(x, t)) + NOISE * draw.standard_normal(sensors)
+    return scl.Problem(
+        domain=scl.Box(x=(0, 1), t=(0, 1)),
+        parameters=parameters,
+        objective=scl.average(scl.Observations({"x": x, "t": t}, u, noise=NOISE)),
+        constraints={
+            **constraints,
+            "start": scl.average(scl.Initial(lambda x: exact(x, 0.0))) <= 1e-6,
+            "walls": scl.average(scl.Dirichlet(0.0)) <= 1e-6,
+        },
+        reference=exact,
+    )
+
+
+def sourced(D, s):
+    """u_t = D u_xx + s from sin πx, as a series: the source's part is s/D (x (1 − x)/2 − Σ …)."""
+    odd = jnp.arange(1, 200, 2)
+
+    def exact(x, t):
+        waves = 4 / (jnp.pi * odd) ** 3 * jnp.sin(jnp.pi * odd * jnp.asarray(x)[..., None])
+        fading = jnp.exp(-D * (jnp.pi * odd) ** 2 * jnp.asarray(t)[..., None])
+        return jnp.exp(-D * jnp.pi**2 * t) * jnp.sin(jnp.pi * x) + s / D * (
+            x * (1 - x) / 2 - jnp.sum(waves * fading, axis=-1)
+        )
+
+    return exact
+
+
+def diffusion(seed):
+    """Diffusion coefficient and source rate of u_t = D u_xx + s, from 100 sensors with 1 % noise."""
+    truth = {"D": 0.3, "s": 1.0}
+    pde = scl.worst_case(lambda u_t, u_xx, D, s: u_t - D * u_xx - s) <= 1e-5
+    unknowns = {"D": scl.Unknown(1.0, positive=True), "s": scl.Unknown(0.0)}
+    problem = heat(seed, 100, {"pde": pde}, sourced(**truth), **unknowns)
+    return told(scl.solve(problem, seconds=SECONDS, seed=seed, progress=False), truth)
+
+
+def lorenz(seed):
+    """The three parameters of Lorenz's system from 25 times with 1 % noise, t in [0, 3]; as in DeepXDE's example."""
+    truth = {"sigma": 10.0, "rho": 15.0, "beta": 8 / 3}
+    start, times = {"x": -8.0, "y": 7.0, "z": 27.0}, np.linspace(0, 3, 26)[1:]
+
+    def slopes(x, y, z, sigma, rho, beta):
+        return sigma * (y - x), x * (rho - z) - y, x * y - beta * z
+
+    def ode(x, y, z, x_t, y_t, z_t, sigma, rho, beta):
+        return tuple(a - b for a, b in zip((x_t, y_t, z_t), slopes(x, y, z, sigma, rho, beta), strict=True))
+
+    exact = scipy.integrate.solve_ivp(
+        lambda t, q: slopes(*q, **truth), (0, 3), list(start.values()), "DOP853", times, rtol=1e-12, atol=1e-12
+    )
+    draw = np.random.default_rng(seed)
+    misfits = []
+    for name, values in zip(start, exact.y, strict=True):
+        noise = NOISE * float(np.std(values))
+        measured = values + noise * draw.standard_normal(len(times))
+        misfits.append(scl.average(scl.Observations({"t": times}, {name: measured}, noise=noise)))
+    problem = scl.Problem(
+        domain=scl.Box(t=(0, 3)),
+        unknowns=tuple(start),
+        parameters={name: scl.Unknown(1.0, positive=True) for name in truth},
+        objective=misfits[0] + misfits[1] + misfits[2],
+        constraints={
+            "ode": scl.worst_case(ode) <= 1e-2,  # slopes are of size 100
+            **{f"start_{n}": scl.average(scl.Initial(value, unknown=n)) <= 1e-6 for n, value in start.items()},
+        },
+    )
+    return told(scl.solve(problem, seconds=SECONDS, seed=seed, progress=False), truth)
+
+
+def coverage(seed):
+    """Is the diffusion coefficient in its 95 % interval? A short run for each seed."""
+    truth = {"D": 0.3}
+    pde = scl.worst_case(lambda u_t, u_xx, D: u_t - D * u_xx) <= 1e-6
+    problem = heat(seed, 50, {"pde": pde}, sourced(0.3, 0.0), D=scl.Unknown(1.0, positive=True))
+    return told(scl.solve(problem, steps=SHORT, seed=seed, progress=False), truth)
+
+
+def product(seed):
+    """Two rates that only appear as a product, a b = 0.3: the data determine neither."""
+    pde = scl.worst_case(lambda u_t, u_xx, a, b: u_t - a * b * u_xx) <= 1e-6
+    unknowns = {name: scl.Unknown(1.0, positive=True) for name in "ab"}
+    problem = heat(seed, 50, {"pde": pde}, sourced(0.3, 0.0), **unknowns)
+    solution = scl.solve(problem, steps=SHORT, seed=seed, progress=False)
+    a, b = (solution.estimates[name] for name in "ab")
+    return told(solution, {"a": 0.3**0.5, "b": 0.3**0.5}, product=a.value * b.value, notes=[a.note, b.note])
+
+
+# --- an unknown function ---
+
+
+def field(seed):
+    """The coefficient a(x, y) of −div(a grad u) = f from 2500 sensors with 1 % noise."""
+    true_a = lambda x, y: 1 + 0.6 * jnp.exp(-15 * ((x - 0.4) ** 2 + (y - 0.6) ** 2))
+    true_u = lambda x, y: jnp.sin(jnp.pi * x) * jnp.sin(jnp.pi * y)
+
+    def source(x, y):
+        flux = lambda z: true_a(*z) * jax.grad(lambda z: true_u(*z))(z)
+        return -jnp.trace(jax.jacfwd(flux)(jnp.stack([x, y])))
+
+    def pde(u_x, u_y, u_xx, u_yy, a, a_x, a_y, x, y):
+        return a * (u_xx + u_yy) + a_x * u_x + a_y * u_y + source(x, y)
+
+    draw = np.random.default_rng(seed)
+    x, y = draw.uniform(size=(2, 2500))
+    u = np.asarray(true_u(x, y)) + NOISE * draw.standard_normal(2500)
+    problem = scl.Problem(
+        domain=scl.Box(x=(0, 1), y=(0, 1)),
+        parameters={"a": scl.UnknownField(("x", "y"), positive=True)},
+        objective=scl.average(scl.Observations({"x": x, "y": y}, u, noise=NOISE)),
+        constraints={
+            "pde": scl.worst_case(pde) <= 1e-3,  # of f², which is about 100
+            "walls": scl.average(scl.Dirichlet(0.0)) <= 1e-6,
+        },
+    )
+    solution = scl.solve(problem, seconds=SECONDS, seed=seed, progress=False)
+    estimate = solution.estimates["a"]
+    inside = estimate.value
+    truth = np.asarray(true_a(*np.meshgrid(inside.x, inside.y, indexing="ij")))
+    low, high = (np.asarray(end) for end in estimate.interval)
+    return {
+        "relative_errors": {"a": float(np.linalg.norm(inside - truth) / np.linalg.norm(truth))},
+        "share_covered": float(np.mean((low <= truth) & (truth <= high))),
+        "identifiable": {"a": estimate.identifiable},
+        **_runner.record(solution),
+    }
+
+
+# --- wrong sensors ---
+
+
+def outliers(seed):
+    """Of 50 sensors five are wrong: do they have the five largest multipliers, and what is left after they gave way?"""
+    draw = np.random.default_rng(seed)
+    exact = lambda x, t: jnp.exp(-0.1 * jnp.pi**2 * t) * jnp.sin(jnp.pi * x)
+    x, t = draw.uniform(0.05, 0.95, size=(2, 50))
+    wrong = draw.choice(50, 5, replace=False)
+    u = np.array(exact(x, t)) + NOISE * draw.standard_normal(50)
+    u[wrong] += draw.choice([-1, 1], 5) * draw.uniform(0.2, 0.4, 5)
+    sensors = scl.Observations({"x": x, "t": t}, u)
+    pde = scl.worst_case(lambda u_t, u_xx: u_t - 0.1 * u_xx) <= 1e-4
+    ends = scl.average(scl.Dirichlet(0.0))
+
+    def solved(objective, relax=False, **constraints):
+        problem = scl.Problem(
+            domain=scl.Box(x=(0, 1), t=(0, 1)),
+            objective=objective,
+            constraints={"pde": pde, **constraints},
+            reference=exact,
+        )
+        return scl.solve(problem, steps=SHORT, seed=seed, relax=relax, progress=False)
+
+    fits = scl.each(sensors) <= (4 * NOISE) ** 2
+    first, clean = solved(ends, sensors=fits), solved(ends, relax=True, sensors=fits)
+    suspects = first.hardest(5).sample.values
+    return {
+        "wrong": sorted(map(int, wrong)),
+        "suspects": sorted(map(int, suspects)),
+        "hits": len(set(map(int, wrong)) & set(map(int, suspects))),
+        "gave_way": {name: np.flatnonzero(raised).tolist() for name, raised in clean.relaxed.items()},
+        "error_contradicted": first.error(),
+        "error_least_squares": solved(ends + scl.average(sensors)).error(),
+        **_runner.record(clean),
+    }
+
+
+# --- prices ---
+
+
+def _measured(law, size, seed=0):
+    """Data on a line that a law contradicts by `size`, and noise."""
+    draw = np.random.default_rng(seed)
+    x = np.linspace(0.02, 0.98, 40)
+    return x, law(x) + size * np.sin(7 * x) + 0.02 * draw.standard_normal(40)
+
+
+def _decay(factor):
+    x, u = _measured(lambda x: np.exp(-x), 0.2)
+    law = scl.worst_case(lambda u, u_x: u_x + u) <= 0.05 * factor
+    return {}, scl.average(scl.Observations({"x": x}, u)), {"law": law}
+
+
+def _string(factor):
+    x, u = _measured(lambda x: x * (1 - x) / 2, 0.1)
+    law = scl.average(lambda u_xx: u_xx + 1) <= 0.5 * factor
+    return {}, scl.average(scl.Observations({"x": x}, u)), {"law": law}
+
+
+def _plate(factor):
+    draw = np.random.default_rng(0)
+    x, y = draw.uniform(0.05, 0.95, size=(2, 80))
+    u = np.exp(x) * np.sin(y) + 0.3 * np.sin(3 * x) * np.sin(3 * y)
+    law = scl.average(lambda lap_u: lap_u) <= 0.5 * factor
+    return {"y": (0, 1)}, scl.average(scl.Observations({"x": x, "y": y}, u)), {"law": law}
+
+
+def _samples(factor):
+    x, u = _measured(lambda x: x * (1 - x) / 2, 0.1)
+    fits = scl.each(scl.Observations({"x": x[::5]}, u[::5])) <= 1e-3 * factor
+    return {}, scl.average(lambda u_xx: u_xx + 1), {"fits": fits}
+
+
+def _obstacle(factor):
+    above = scl.worst_case(scl.Inequality(lambda u, x: 0.5 - 4 * (x - 0.5) ** 2 - u)) <= 1e-2 * factor
+    walls = scl.average(scl.Dirichlet(0.0)) <= 1e-6
+    return {}, scl.average(lambda u_x: u_x), {"above": above, "walls": walls}
+
+
+BINDING = {"decay": _decay, "string": _string, "plate": _plate, "samples": _samples, "obstacle": _obstacle}
+
+
+def prices(seed):
+    """Does a multiplier say what its tolerance costs? Five problems at 0.8, 1 and 1.25 times the first tolerance."""
+    found = {}
+    for name, make in BINDING.items():
+        runs = []
+        for ratio in RATIOS:
+            more, objective, constraints = make(ratio)
+            problem = scl.Problem(domain=scl.Box(x=(0, 1), **more), objective=objective, constraints=constraints)
+            solution = scl.solve(problem, steps=2 * SHORT, seed=seed, progress=False)
+            # All terms of these objectives have the factor 1.
+            parts = solution.check(points=100_000).findings
+            runs.append((solution, sum(part.estimate for part in parts if part.tolerance is None)))
+        law = next(iter(problem.tolerances))
+        middle, price = runs[1][0], np.asarray(runs[1][0].multipliers[law])
+        predicted = float(np.sum(price * np.asarray(middle.problem.tolerances[law]))) * (RATIOS[2] - RATIOS[0])
+        measured = runs[0][1] - runs[2][1]
+        found[name] = {
+            "objectives": [objective for _, objective in runs],
+            "multipliers": [np.asarray(solution.multipliers[law]).tolist() for solution, _ in runs],
+            "violations": [solution.violations[law] for solution, _ in runs],
+            "predicted": predicted,
+            "measured": measured,
+            "off": abs(predicted / measured - 1) if measured else None,
+            "seconds": [solution.seconds for solution, _ in runs],
+            "steps": [solution.steps for solution, _ in runs],
+        }
+    return {"problems": found, "seed": seed, "seconds": sum(sum(one["seconds"]) for one in found.values())}
+
+
+# --- the cases, their bars, and the command ---
+
+
+class Case(NamedTuple):
+    run: object  # from a seed to a record
+    seeds: int
+    bar: str
+    good: object  # whether all runs together meet the bar
+    shown: object  # a run in words
+
+
+def _errors(run):
+    return ", ".join(f"{name} off by {error:.2%}" for name, error in run["relative_errors"].items())
+
+
+def _offs(run):
+    return ", ".join(f"{name} {one['off']:.0%}" for name, one in run["problems"].items())
+
+
+CASES = {
+    "diffusion": Case(diffusion, 3, "each within 1 %", lambda runs: max(map(worst_error, runs)) < 0.01, _errors),
+    "lorenz": Case(lorenz, 3, "each within 0.5 %", lambda runs: max(map(worst_error, runs)) < 0.005, _errors),
+    "field": Case(field, 3, "3 % in relative L2", lambda runs: max(map(worst_error, runs)) < 0.03, _errors),
+    "coverage": Case(
+        coverage,
+        20,
+        "the truth in 17 of 20 intervals",
+        lambda runs: sum(run["covered"]["D"] for run in runs) >= 0.85 * len(runs),
+        lambda run: f"{_errors(run)}, covered: {run['covered']['D']}",
+    ),
+    "product": Case(
+        product,
+        1,
+        "neither is identifiable",
+        lambda runs: not any(known for run in runs for known in run["identifiable"].values()),
+        lambda run: f"a b = {run['product']:.4f}, identifiable: {run['identifiable']}",
+    ),
+    "outliers": Case(
+        outliers,
+        5,
+        "the five wrong ones have the five largest multipliers",
+        lambda runs: all(run["hits"] == 5 for run in runs),
+        lambda run: f"{run['hits']} of 5, error {run['relative_l2']:.2%}, squares {run['error_least_squares']:.2%}",
+    ),
+    "prices": Case(
+        prices,
+        1,
+        "predictions off by at most 30 %",
+        lambda runs: all(one["off"] is not None and one["off"] < 0.3 for r in runs for one in r["problems"].values()),
+        _offs,
+    ),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, help="default: as many as the case has")
+    parser.add_argument("--only", choices=list(CASES), action="append")
+    parser.add_argument("--run", nargs=2, metavar=("CASE", "SEED"), help="one run in this process")
+    arguments = parser.parse_args()
+    if arguments.run:
+        name, seed = arguments.run
+        return print(json.dumps(CASES[name].run(int(seed))))
+    for name in arguments.only or CASES:
+        case, runs = CASES[name], []
+        seeds = arguments.seeds or case.seeds
+        for seed in range(seeds):
+            runs.append(_runner.alone("knowledge", name, seed))
+            print(f"{name:10} seed {seed}  {case.shown(runs[-1])}  {runs[-1]['seconds']:.0f} s", flush=True)
+        met = bool(case.good(runs))
+        print(f"{name:10} {case.bar}: {'met' if met else 'MISSED'}")
+        record = {
+            "command": f"python -m benchmarks.knowledge --only {name} --seeds {seeds}",
+            "problem": case.run.__doc__,
+            "bar": case.bar,
+            "met": met,
+            "seconds": float(np.max([run["seconds"] for run in runs])),
+            "per_seed": runs,
+            "versions": scl.versions(),
+        }
+        _runner.write(f"knowledge-{name}", record)
+
+
+if __name__ == "__main__":
+    main()
