@@ -50,8 +50,9 @@ class AbstractDual(eqx.Module):
         """`step`, for duals that also look at the tolerances, in the units of the violations, and at the objective."""
         return self.step(multipliers, state, violations)
 
-    def priced(self, multipliers: Entries) -> bool:
-        """Whether final multipliers are prices: not where a bound holds one back."""
+    def priced(self, multipliers: Entries, first: Scalar | float = 1.0) -> bool:
+        """Whether final multipliers are prices: not where a bound, which may grow with the `first` objective, holds one
+        back."""
         return True
 
 
@@ -94,7 +95,7 @@ class DualAscent(AbstractDual):
         step = _rate(self.rate, state) * jnp.minimum(violations, self.clip)
         return jnp.minimum(multipliers + step, self.cap), state + 1
 
-    def priced(self, multipliers):
+    def priced(self, multipliers, first=1.0):
         return bool(jnp.max(multipliers) < 0.999 * self.cap)
 
 
@@ -159,8 +160,9 @@ class MirrorAscent(AbstractDual):
     def price(self, multipliers, state, violations):
         return jnp.maximum(multipliers, GENTLE / multipliers.size)
 
-    def priced(self, multipliers):
-        return bool(jnp.all(jnp.abs(multipliers - self.cap) > 1e-3 * self.cap))
+    def priced(self, multipliers, first=1.0):
+        cap = self.cap * jnp.maximum(first, 1.0) / multipliers.size
+        return bool(jnp.all(jnp.abs(multipliers - cap) > 1e-3 * cap))
 
 
 class NuPI(AbstractDual):

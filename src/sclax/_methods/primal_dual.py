@@ -124,4 +124,4 @@ class PrimalDual(AbstractMethod):
 
     def unpriced(self, state: State) -> tuple[str, ...]:
         duals = dual.for_constraints("PrimalDual", self.dual, tuple(state.multipliers))
-        return tuple(n for n, d in duals.items() if not d.priced(state.units[n] * state.multipliers[n]))
+        return tuple(n for n, d in duals.items() if not d.priced(state.units[n] * state.multipliers[n], state.first))

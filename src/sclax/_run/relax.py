@@ -17,6 +17,7 @@ ROUNDS = 5  # of training, each with tolerances that gave way where the last one
 HELD = 1.05  # a value, of its tolerance, that holds for all that another draw can tell
 PRESSING = 0.3  # of the largest multiplier: a sample that presses so hard against the others gives way
 FAR = 4.0  # times its value: the tolerance of a sample that gave way, so that it no longer presses
+DRAGGED = 0.1  # of the largest value that gave way: a sample below it was only pulled along, and is asked again
 LATER = 0.5  # of the steps or seconds of the first round: those of each later one, which begins where it ended
 
 
@@ -30,11 +31,13 @@ def relaxing(
 ) -> AbstractSolution:
     """Trains; where constraints stay violated, raises the tolerances that the multipliers say cost the least to raise,
     and trains on. Of samples those with the largest multipliers give way, since raising theirs by as much gains the
-    most; a constraint gets the value that it has. At the end every tolerance that was raised is what its value needs.
+    most; a constraint gets the value that it has. Samples that a wrong one had pulled along are asked for their own
+    tolerance again, once. At the end every tolerance that was raised is what its value needs.
     """
     if not problem.constraints:
         raise ValueError("solve: `relax=True` raises tolerances, and the problem has no constraints; leave it out.")
     stated = {name: np.asarray(tolerance, float) for name, tolerance in problem.tolerances.items()}
+    asked = {name: np.zeros(np.shape(tolerance), bool) for name, tolerance in stated.items()}
     limits, posed, number = dict(stated), problem, 0
     while True:
         where = None if checkpoint is None else Path(checkpoint) / f"round{number}"
@@ -48,13 +51,21 @@ def relaxing(
         if any(new[name].ndim and np.any(new[name] > limits[name]) for name in new):
             new = {name: new[name] if new[name].ndim else limits[name] for name in new}
         number += 1
-        if number == ROUNDS or all(np.array_equal(new[name], limits[name]) for name in limits):
+        if number == ROUNDS:
             break
-        say(f"relax: {_told(limits, new)}; training goes on")
+        if all(np.array_equal(new[name], limits[name]) for name in limits):
+            back = {n: _dragged(limits[n] > stated[n], values[n]) & ~asked[n] for n in limits}
+            if not any(np.any(entries) for entries in back.values()):
+                break
+            new = {n: np.where(back[n], stated[n], limits[n]) for n in limits}
+            asked = {n: asked[n] | back[n] for n in limits}
+            say("relax: samples that were only pulled along are asked again; training goes on")
+        else:
+            say(f"relax: {_told(limits, new)}; training goes on")
         limits, posed = new, _with(problem, new)
         if hasattr(solution.method, "primal"):  # a network goes on where it is
             model = solution.model
-    raised = {name: limits[name] > stated[name] for name in stated}
+    raised = {n: (limits[n] > stated[n]) | (asked[n] & (values[n] > HELD * stated[n])) for n in stated}
     final = {n: np.where(raised[n], np.maximum(stated[n], HELD * values[n]), stated[n]) for n in stated}
     relaxed = {name: final[name] - stated[name] for name in stated if np.any(final[name] > stated[name])}
     return dataclasses.replace(solution, problem=_with(solution.problem, final), relaxed=relaxed)
@@ -72,6 +83,13 @@ def _raised(limits: np.ndarray, values: np.ndarray, multipliers: Any) -> np.ndar
     prices = np.where(violated, np.asarray(multipliers), 0.0)
     gives = violated & (prices >= PRESSING * np.max(prices, initial=0.0))
     return np.where(gives, FAR * values, limits)
+
+
+def _dragged(gave: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The samples that gave way although they are now far nearer than the wrong ones."""
+    if not gave.ndim:
+        return np.zeros((), bool)
+    return gave & (values < DRAGGED * np.max(values, initial=0.0, where=gave))
 
 
 def _told(old: dict[str, np.ndarray], new: dict[str, np.ndarray]) -> str:
