@@ -143,27 +143,34 @@ def _of_waves(problem: Problem, model: Model, laws: Sequence[Rows], sizes: Seque
     if not any(rows.slopes is not None and rows.alongs and rows.term.law.order > 0 for rows in laws):
         return Defect(None, note="nobody can see what the equations look at")
     domain, answer = problem.domain, answer_as(problem, model)
-    z = np.asarray(domain.sobol(POINTS), float)
+    z, free = np.asarray(domain.sobol(POINTS), float), evaluate.free_constants(problem, model)
     if not domain.parameters:
-        return _of_member(problem, answer, laws, sizes, z)
+        return _of_member(problem, answer, laws, sizes, z, free)
     found = []
     for p in np.asarray(domain.select(domain.parameters).sobol(MEMBERS + 1), float)[1:]:
         held = dict(zip(domain.parameters, p.tolist(), strict=True))
         rows = [drawn(problem, model, answer, law.term, k, held) for k, law in enumerate(laws)]
-        found.append(_of_member(problem, answer, rows, sizes, at_member(domain, z, held)))
+        found.append(_of_member(problem, answer, rows, sizes, at_member(domain, z, held), free))
     known = [defect.error for defect in found if defect.error is not None]
     if not known:
         return found[0]
     return Defect(float(np.mean(known)), max(defect.factor for defect in found))
 
 
-def _of_member(problem: Problem, answer: Answer, laws: Sequence[Rows], sizes: Sequence[float], z: np.ndarray) -> Defect:
+def _of_member(
+    problem: Problem,
+    answer: Answer,
+    laws: Sequence[Rows],
+    sizes: Sequence[float],
+    z: np.ndarray,
+    free: tuple[int, ...],
+) -> Defect:
     domain = problem.domain
     every = list(zip(laws, sizes, strict=True))
     seen = [(rows, size) for rows, size in every if rows.slopes is not None and rows.alongs]
     numbers = wave_numbers(answer, z, domain.lengths)
     numbers[domain.dimension - len(domain.parameters) :] = 0.0
-    found = by_waves(answer, seen, z, numbers, np.asarray(domain.lower) + domain.lengths / 2)
+    found = by_waves(answer, seen, z, numbers, np.asarray(domain.lower) + domain.lengths / 2, free)
     if found.error is None:
         return found
     # A law that nobody sees into is taken for one on values.
@@ -207,10 +214,15 @@ class Normal(NamedTuple):
 
 
 def by_waves(
-    answer: Answer, laws: Sequence[tuple[Rows, float]], z: np.ndarray, numbers: np.ndarray, middle: np.ndarray
+    answer: Answer,
+    laws: Sequence[tuple[Rows, float]],
+    z: np.ndarray,
+    numbers: np.ndarray,
+    middle: np.ndarray,
+    free: tuple[int, ...] = (),
 ) -> Defect:
     """The correction as a sum of waves, about those of wave numbers `numbers`, by the rows of some laws and their
-    sizes, and its norm at points `z`.
+    sizes, and its norm at points `z`, without the constants of unknowns that are `free`.
 
     What waves do not explain is made of shorter ones. It is taken to be as harmful as the shortest that there are: as
     it is, where it is left of a prescribed value, and hardly at all, where it is left of an equation of high order.
@@ -226,8 +238,8 @@ def by_waves(
     every, some = np.arange(count * unknowns), np.flatnonzero(np.arange(count * unknowns) % count < count // 2)
     c, rest, solve = _solved(rows, every)
     values = basis(z, zero)
-    change = values @ c.reshape(unknowns, -1).T
-    half = values[:, : count // 2] @ solve(some).reshape(unknowns, -1).T
+    change = evaluate.without_constants(free, values @ c.reshape(unknowns, -1).T)
+    half = evaluate.without_constants(free, values[:, : count // 2] @ solve(some).reshape(unknowns, -1).T)
     norm = lambda e: math.sqrt(np.mean(np.sum(e**2, axis=1)))
     error, size = math.hypot(norm(change), rest), norm(here + change)
     if not size or not np.isfinite(error):

@@ -89,10 +89,10 @@ def error_map(
     scattered = known.scattered("error", problem.unknowns, problem.domain)
     if scattered is not None:  # whatever parameters of a family its points have
         found = np.asarray(values(problem, model, jnp.asarray(scattered.points)), float)[:, list(scattered.which)]
-        free = [list(scattered.which).index(k) for k in _free(problem, model) if k in scattered.which]
-        wrong = np.linalg.norm(_without(free, found - scattered.values)) / np.linalg.norm(scattered.values)
+        free = [list(scattered.which).index(k) for k in free_constants(problem, model) if k in scattered.which]
+        wrong = np.linalg.norm(without_constants(free, found - scattered.values)) / np.linalg.norm(scattered.values)
         return xr.DataArray(wrong, name="relative_l2")
-    free = _free(problem, model)
+    free = free_constants(problem, model)
     family = _family(problem, axes or {})
     for name in family:
         own = known.values(name, (axes or {}).get(name))
@@ -111,7 +111,7 @@ def error_map(
         found = np.asarray(_on_grid(bare, model, grid, jnp.asarray(values)), float)
         true = np.stack([on_grid[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
         there = np.isfinite(true)  # a reference on a shape is NaN outside
-        wrong = _without(free, np.where(there, found - true, np.nan))
+        wrong = without_constants(free, np.where(there, found - true, np.nan))
         return float(np.linalg.norm(wrong[there]) / np.linalg.norm(true[there]))
 
     errors = _over(family, error, "error", progress)
@@ -221,14 +221,14 @@ def _squares(
     return jnp.sum(wrong**2) - constants, jnp.sum(true**2)
 
 
-def _without(free: Iterable[int], wrong: np.ndarray) -> np.ndarray:
+def without_constants(free: Iterable[int], wrong: np.ndarray) -> np.ndarray:
     """Differences without the constant of each unknown that is free."""
     for k in free:
         wrong[:, k] -= np.nanmean(wrong[:, k])
     return wrong
 
 
-def _free(problem: Problem, model: Model) -> tuple[int, ...]:
+def free_constants(problem: Problem, model: Model) -> tuple[int, ...]:
     """The unknowns of which no law sees a constant: a pure Neumann problem, a pressure."""
     free = []
     for k in range(len(problem.unknowns)):
