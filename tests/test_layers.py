@@ -43,7 +43,7 @@ TABLE = (
         "_spectral": "correction family fronts jets march members method newton system tiles",
     },
     {
-        "_result": """abstract defect determined estimates evaluate features folds history operator_solution outcome
+        "_result": """abstract conflicts defect determined estimates evaluate features folds history operator_solution outcome
             plot plot_style plot_training promise quantities record report rows sizes solution storage verdict""",
     },
     {
@@ -198,6 +198,7 @@ READ = {
         "_laws/structure.py",
         "_laws/words.py",
         "_problem/grids.py",
+        "_problem/pointwise.py",
         "_spectral/system.py",
     },
     "Gradient": {"_laws/fields.py"},
