@@ -44,7 +44,8 @@ TABLE = (
     },
     {
         "_result": """abstract conflicts defect determined estimates evaluate features folds history operator_solution
-            outcome plot plot_style plot_training promise quantities record report rows sizes solution storage verdict""",
+            outcome plot plot_style plot_training promise quantities record report rows sizes solution storage
+            verdict""",
     },
     {
         "_run": """best checkpoint controller door failure polynomials programs progress relax rules run source
