@@ -329,7 +329,7 @@ def contradiction():
 
 
 def test_polynomials_do_not_hide_a_conflict_in_a_thin_layer():
-    """The best polynomials keep all laws but in a layer as thin as the finest tile."""
+    """The best polynomials keep all laws but in a layer as thin as the finest tile, whose residual is huge."""
     solution = scl.solve(contradiction(), method=scl.Spectral(), progress=False)
     assert not solution.converged
     assert not solution.feasible

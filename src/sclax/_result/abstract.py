@@ -90,7 +90,8 @@ class AbstractSolution(abc.ABC):
     @property
     def parameters(self) -> dict[str, float]:
         """The values of the fixed parameters, and those that were learned."""
-        return {name: float(value) for name, value in self.problem.known(self.model).items()}
+        with precision.of(self.model):
+            return {name: float(value) for name, value in self.problem.known(self.model).items()}
 
     @property
     def seconds(self) -> float:
