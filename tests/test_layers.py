@@ -43,9 +43,9 @@ TABLE = (
         "_spectral": "correction family fronts jets march members method newton system tiles",
     },
     {
-        "_result": """abstract conflicts defect determined estimates evaluate features folds history operator_solution
-            outcome plot plot_style plot_training prices promise quantities record report rows sizes solution storage
-            verdict""",
+        "_result": """abstract conflicts constraints defect determined estimates evaluate features folds history
+            operator_solution outcome plot plot_style plot_training prices promise quantities record report rows sizes
+            solution storage verdict""",
     },
     {
         "_run": """best checkpoint controller door failure polynomials programs progress relax rules run source

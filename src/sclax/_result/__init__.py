@@ -1,8 +1,8 @@
 """What a user holds afterwards: evaluate, check, plot, record, save and load. Never trains."""
 
 from .abstract import AbstractSolution as AbstractSolution
+from .constraints import values_of as values_of
 from .estimates import Estimate as Estimate
-from .evaluate import values_of as values_of
 from .history import History as History
 from .history import Row as Row
 from .history import Tempered as Tempered

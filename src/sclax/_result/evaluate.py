@@ -309,20 +309,3 @@ def objective(problem: AbstractProblem, model: Model, points: int = 4096) -> flo
             w = place.grid(0) if place.finite else place.sobol(max(points // term.law.inner, 1))
             total += float(term.scale) * float(jnp.mean(losses(problem, model, term, w)))
     return total
-
-
-def values_of(problem: AbstractProblem, model: Model, points: int = 2**16) -> dict[str, np.ndarray]:
-    """The value of each constraint on points that trained nothing, one for each sample of `each`."""
-    bare = problem.bare()
-    found = {name: np.zeros(np.shape(tolerance)) for name, tolerance in bare.tolerances.items()}
-    for term in (term for term in bare.terms if term.owner is not None):
-        place = term.law.place
-        w = place.grid(0) if place.finite else place.uniform(max(points // term.law.inner, 1), jax.random.key(points))
-        each = np.asarray(losses(problem, model, term, w), float)
-        if not term.separate and term.worst:
-            density = np.maximum(each - float(term.alpha) * each.max(), 0.0)
-            each = np.sum(density * each) / np.sum(density) if density.sum() > 0 else 0.0
-        elif not term.separate:
-            each = each.mean()
-        found[term.owner] = found[term.owner] + float(term.scale) * each  # pyright: ignore[reportArgumentType]
-    return found

@@ -21,7 +21,7 @@ from jaxtyping import Array
 from .._base import checks, precision
 from .._laws import word
 from .._problem import Problem
-from . import evaluate, quantities, report
+from . import constraints, evaluate, quantities, report
 from .abstract import AbstractSolution, figures
 from .estimates import Estimate, estimates
 from .prices import settled
@@ -258,39 +258,11 @@ class Solution(AbstractSolution):
         !!! example
             `solution.hardest(5).to_dataframe()`
         """
-        terms = {str(t.owner): t for t in self.problem.terms if t.separate}
-        if not terms or (name is not None and name not in terms):
-            raise ValueError(
-                f"hardest: `name` must be a constraint on samples, each(...) <= tolerance; there are "
-                f"{checks.listed(terms)}, got {name!r}."
-            )
-        owner = next(iter(terms)) if name is None else name
-        prices = np.asarray(self.multipliers[owner])
-        order = np.argsort(-prices, kind="stable")[: checks.count("hardest", "n", n)]
         with precision.of(self.model):
-            values = evaluate.values_of(self.problem, self.model)[owner]
-            place = terms[owner].law.place
-            where = np.stack([np.asarray(place.embed(w)) for w in np.asarray(place.grid(0))[order]])
-        limits = np.asarray(self.problem.tolerances[owner])
-        columns = {"multiplier": prices, "value": values, "tolerance": limits}
-        found = {key: ("sample", column[order]) for key, column in columns.items()}
-        found |= {key: ("sample", where[:, i]) for i, key in enumerate(self.problem.domain.names)}
-        return xr.Dataset(found, {"sample": order})
+            return constraints.hardest(self.problem, self.model, self.multipliers, n, name)
 
     def check(self, points: int = 1_000_000, seed: int = 1) -> report.Report:
         """Does every law hold, and where is it worst? On `points` independent points for each law."""
-        about = {
-            name: "Its worst case could not be met, worst near "
-            + ", ".join(f"{k} = {v:.3g}" for k, v in where.items())
-            + f": from step {step} on its average was trained, at a fixed small price."
-            for name, (step, where) in self.tempered.items()
-        }
-        for name, amount in self.relaxed.items():
-            samples = f" for {np.sum(np.asarray(amount) > 0)} samples" if np.ndim(amount) else ""
-            raised = (
-                f"Its tolerance was raised by {np.max(amount):.3g}{samples}: it could not be met beside the others."
-            )
-            about[name] = f"{about.get(name, '')} {raised}".strip()
         with precision.of(self.model):
             return report.check(
                 self.problem,
@@ -300,7 +272,7 @@ class Solution(AbstractSolution):
                 seed=seed,
                 unpriced=self.unpriced,
                 settled=[name for name in self.multipliers if settled(self.history, name)],
-                remarks=about,
+                remarks=constraints.remarks(self.tempered, self.relaxed),
                 unfinished=self._unfinished,
                 failures=self.failures,
             )
