@@ -24,12 +24,12 @@ def flow(u, u_x, u_y, lap_u, v, v_x, v_y, lap_v, p_x, p_y):
 problem = scl.Problem(
     domain=domain,
     unknowns=("u", "v", "p"),
-    objective=scl.average(scl.Operator(lambda u, v, y: (u - (1 - y**2), v), on=domain.face(x=-1)))
-    + scl.average(scl.Operator(lambda u, v: (u, v), on=solid))
-    + scl.average(scl.Operator(lambda u_x, p, v_x: (NU * u_x - p, v_x), on=domain.face(x=3))),
-    constraints={"flow": scl.worst_case(flow) <= 1e-4},
+    objective=scl.average(scl.Operator(lambda u, v, y: (u - (1 - y**2), v), on=domain.face(x=-1)), n=100)
+    + scl.average(scl.Operator(lambda u, v: (u, v), on=solid), n=200)
+    + scl.average(scl.Operator(lambda u_x, p, v_x: (NU * u_x - p, v_x), on=domain.face(x=3)), n=60),
+    constraints={"flow": scl.worst_case(flow, n=400) <= 1e-3},
 )
-solution = scl.solve(problem, steps=150)
+solution = scl.solve(problem, steps=80)
 
 # %%
 heights = np.linspace(-1, 1, 401)

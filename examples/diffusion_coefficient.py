@@ -31,7 +31,7 @@ problem = scl.Problem(
     },
 )
 solution = scl.solve(problem, steps=150)
-found = solution.estimates["D"]  # 0.30 ± 0.002, 95 % in [..., ...]
+found = solution.estimates["D"]  # 0.302 ± 0.0023, 95 % in [0.297, 0.307]
 result = abs(found.value / D - 1)
 
 

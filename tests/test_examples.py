@@ -7,7 +7,18 @@ import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PINNED = {"convection": 0.03, "obstacle": 5e-3, "extend": 1e-4, "disk_with_hole": 1e-4}
-SLOW = {"ball": 1e-5, "l_shape": 0.1, "heat_on_a_polygon": 0.05, "plate_with_hole": 5e-3, "ellipses": 5e-3}
+SLOW = {
+    "ball": 1e-5,
+    "l_shape": 0.1,
+    "heat_on_a_polygon": 0.05,
+    "plate_with_hole": 5e-3,
+    "ellipses": 5e-3,
+    "diffusion_coefficient": 0.02,
+    "coefficient_field": 0.05,
+    "outliers": 0.02,
+    "contradiction": 1e-3,
+    "cylinder": 0.05,
+}
 LINES = {"extend": 80}
 
 
