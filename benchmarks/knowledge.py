@@ -136,9 +136,7 @@ def lorenz(seed):
         domain=scl.Box(t=(0, 3)),
         unknowns=tuple(start),
         parameters={name: scl.Unknown(1.0, positive=True) for name in truth},
-        # In units of the signal, of size one: with those of the noise the equation's price, which is bounded by the
-        # first objective, would be 1e4 times as large before the data are fitted, and x = y = z = 0 solves it.
-        objective=NOISE**2 * (misfits[0] + misfits[1] + misfits[2]),
+        objective=misfits[0] + misfits[1] + misfits[2],
         constraints={
             "ode": scl.worst_case(ode) <= 1e-2,  # slopes are of size 100
             **{f"start_{n}": scl.average(scl.Initial(value, unknown=n)) <= 1e-6 for n, value in start.items()},

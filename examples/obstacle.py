@@ -41,7 +41,7 @@ def plot():
     x = jnp.linspace(0, 1, 401)
     obstacle = 0.5 - 4 * (x - 0.5) ** 2
     axis.fill_between(x, -0.05, obstacle, where=obstacle > -0.05, color="#bbbbbb", label="obstacle")
-    exact = jnp.where(jnp.abs(x - 0.5) < 0.5 - contact, obstacle, slope * jnp.minimum(x, 1 - x))
+    exact = jnp.where(jnp.abs(x - 0.5) < contact, obstacle, slope * jnp.minimum(x, 1 - x))
     axis.plot(x, exact, color="#d55e00", linewidth=3, alpha=0.5, label="exact")
     axis.plot(x, solution(x=x), color="#0072b2", label="string")
     axis.set(xlabel="$x$", ylabel="$u$", ylim=(-0.05, 0.6))

@@ -14,7 +14,7 @@ SLOW = {
     "plate_with_hole": 5e-3,
     "ellipses": 5e-3,
     "diffusion_coefficient": 0.02,
-    "coefficient_field": 0.05,
+    "coefficient_field": 0.1,
     "outliers": 0.02,
     "contradiction": 1e-3,
     "cylinder": 0.05,
