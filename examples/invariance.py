@@ -24,11 +24,11 @@ period = scl.worst_case(scl.Invariance(t=lambda t: t + 2 * jnp.pi / 30))
 def solved(method=None, **constraints):
     exact = lambda x, t: jnp.sin(x - 30 * t)
     problem = scl.Problem(domain=domain, objective=conditions, constraints=constraints, reference=exact)
-    return scl.solve(problem, scl.nn.MLP, method, steps=300, seed=0)
+    return scl.solve(problem, scl.nn.MLP, method, steps=10_000, seed=0)
 
 
 # %%
-penalty = scl.Penalty(scl.GaussNewton(), weights={"objective": 100.0})
+penalty = scl.Penalty(scl.soap(1e-3), weights={"objective": 100.0})
 solutions = {
     "sum of losses": solved(penalty, pde=equation <= 1e-3),
     "equation as a constraint": solved(pde=equation <= 1e-3),
@@ -42,7 +42,8 @@ def plot():
     for axis, (name, solution) in zip(axes, solutions.items(), strict=True):
         values = solution.grid(x=128, t=200)["u"]
         image = axis.pcolormesh(values.t, values.x, values, vmin=-1, vmax=1, cmap="RdBu_r", rasterized=True)
-        axis.set(title=f"{name}: error {solution.error():.0%}", xlabel="$t$")
+        axis.set_title(f"{name}: error {solution.error():.1%}", fontsize=9)
+        axis.set_xlabel("$t$")
     axes[0].set_ylabel("$x$")
     figure.colorbar(image, ax=axes, label="$u$")
     return figure

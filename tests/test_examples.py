@@ -18,6 +18,7 @@ SLOW = {
     "outliers": 0.02,
     "contradiction": 1e-3,
     "cylinder": 0.05,
+    "invariance": 0.05,
 }
 LINES = {"extend": 80}
 
