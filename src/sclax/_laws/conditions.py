@@ -7,6 +7,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .._base import checks
 from .._places import TIME, AbstractPlace, Box, Where, at_start, locate
@@ -16,6 +17,7 @@ from .tables import is_tables
 from .words import Asked, Derivative, Vocabulary
 
 Value = NamedFunction | Constant
+PROBES = 256  # points that show how large prescribed values are
 
 
 def _by_unknown(owner: str, value: Any, unknown: str | None, vocabulary: Vocabulary) -> dict[int, Any]:
@@ -37,6 +39,13 @@ class ValueResidual(AbstractNamed):
     derivatives: tuple[Derivative, ...] = eqx.field(static=True)
     values: tuple[Value, ...]
     vocabulary: Vocabulary
+
+    def prescribed(self, parameters, place):
+        w = place.grid(0) if place.finite else place.sobol(PROBES)
+        nothing = lambda z: jnp.zeros(len(self.vocabulary.unknowns))
+        values = np.asarray(jax.vmap(lambda w: self(nothing, parameters, place, w))(w), float)
+        sizes = np.sqrt(np.mean(values**2, axis=0))
+        return {d.unknown: float(size) for d, size in zip(self.derivatives, sizes, strict=True) if not d.along}
 
     @property
     def asked(self) -> Asked:

@@ -46,6 +46,10 @@ class AbstractResidual(eqx.Module):
         is known; None for laws."""
         return None
 
+    def prescribed(self, parameters: Parameters, place: AbstractPlace) -> dict[int, float]:
+        """The root mean squares of the values that it prescribes or has measured, by the numbers of the unknowns."""
+        return {}
+
     @property
     def one_sided(self) -> bool:
         """Whether it is an inequality, which binds at some points and says nothing at others."""

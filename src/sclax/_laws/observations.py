@@ -32,6 +32,10 @@ class ObservationResidual(AbstractResidual):
     def measured(self):
         return np.asarray(self.units).reshape(len(self.units), -1), self.noisy
 
+    def prescribed(self, parameters, place):
+        sizes = np.sqrt(np.mean(np.asarray(self.values, float) ** 2, axis=(0, 1)))
+        return {d.unknown: float(size) for d, size in zip(self.which, sizes, strict=True) if not d.along}
+
     @property
     def asked(self) -> Asked:
         derived = [d for d in self.which if d.unknown >= len(self.vocabulary.unknowns)]

@@ -29,6 +29,8 @@ from .problem import (
 from .term import Term
 from .truth import as_reference
 
+LARGE = 5.0  # values from which on a network's outputs are scaled
+
 
 class Problem(AbstractProblem):
     """What is known about a solution, as an objective and constraints with tolerances:
@@ -146,8 +148,16 @@ class Problem(AbstractProblem):
         return None
 
     def network(self) -> Callable[..., Model]:
-        """The function (domain, outputs, key) that builds the default network: the paper's MLP, 4 × 50, tanh."""
-        return nn.MLP
+        """The function (domain, outputs, key) that builds the default network: the paper's MLP, 4 × 50, tanh. Where
+        prescribed or measured values are far from one, its outputs have their size: weights of size one do not get
+        there."""
+        largest = [0.0] * len(self.unknowns)
+        for term in self.terms:
+            for k, size in term.law.residual.prescribed(self.parameters, term.law.place).items():
+                if k < len(largest) and np.isfinite(size):
+                    largest[k] = max(largest[k], size)
+        scale = tuple(size if size > LARGE or 0 < size < 1 / LARGE else 1.0 for size in largest)
+        return nn.MLP if set(scale) == {1.0} else nn.Sized(scale)
 
     def with_sought(self, model: Model, key: Any) -> Model:
         """The network with the problem's unknown coefficients beside it, where it has any and they are not yet."""

@@ -168,7 +168,9 @@ def _numbers(model: Any, system: _System, at: np.ndarray) -> dict[str, Estimate]
         )
         open_ = [d for d in flat if abs(d[k]) > 0.1]
         note = _in_words(model, open_[0]) if open_ else ""
-        found[number.name] = Estimate(value, scale * raw, interval, not open_, note)
+        if not open_ and not raw <= FLAT:
+            note = "training ended far from where the data and the laws would have it."
+        found[number.name] = Estimate(value, scale * raw, interval, not note, note)
     return found
 
 

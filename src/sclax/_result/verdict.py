@@ -15,6 +15,7 @@ from .sizes import Size, size_of
 CONDITION, EQUATION = 0.1, 0.3  # what may be left of a law, of its size
 ERROR = 0.03  # the largest error of a solution: between one and ten percent, as far from both
 FIT = 0.1  # the largest mean error of an operator on its data
+NOISY = 2.0  # deviations of measurements, root mean square, that are noise
 SPREAD = 4096  # points of the domain, which tell the size of the unknowns
 
 
@@ -117,6 +118,9 @@ def _limit(problem: Any, rows: Rows, alone: bool) -> float:
 
 def _allowed(problem: Any, term: Term, size: Size) -> float:
     """What a stated tolerance allows of a law's size: a bound that is meant to be loose is none that fails."""
+    measured = term.law.residual.measured
+    if measured is not None and measured[1] and size.size:
+        return NOISY / size.size  # in deviations of the data, which no solution fits better than they are
     if term.owner is None or term.separate or not size.size:
         return 0.0
     most = float(np.max(np.asarray(problem.tolerances[term.owner]))) / max(float(term.scale), np.finfo(float).tiny)

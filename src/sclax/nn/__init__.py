@@ -15,6 +15,7 @@ from ._learned import coefficient as coefficient
 from ._learned import numbers_of as numbers_of
 from ._mlp import MLP as MLP
 from ._mlp import Dense as Dense
+from ._mlp import Sized as Sized
 from ._modes import Modes as Modes
 from ._modes import member as member
 from ._operators import FNO as FNO

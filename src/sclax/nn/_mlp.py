@@ -36,6 +36,8 @@ class MLP(eqx.Module):
     - `width`, `depth`: neurons of a hidden layer, number of hidden layers. Good values: the paper's 4 × 50.
     - `embedding`: a first layer in place of the scaling, such as `PeriodicEmbedding(domain, "x")`; where corners point
       into the domain, `Corners(domain)` by default.
+    - `scale`: the size of each output, which is multiplied by it; 1 by default. `solve` takes that of the values which
+      a problem prescribes, where these are far from one.
 
     !!! example
         `MLP(problem.domain, width=50, depth=4, key=jax.random.key(0))`
@@ -44,6 +46,7 @@ class MLP(eqx.Module):
     embedding: Any
     layers: tuple[Dense, ...]
     activation: Callable[..., Any] = eqx.field(static=True)
+    scale: tuple[float, ...] = eqx.field(static=True)
 
     def __init__(
         self,
@@ -53,6 +56,7 @@ class MLP(eqx.Module):
         depth: int = 4,
         activation: Callable[..., Any] = jnp.tanh,
         embedding: Any = None,
+        scale: tuple[float, ...] = (),
         *,
         key: Key,
     ):
@@ -64,9 +68,22 @@ class MLP(eqx.Module):
         keys = jr.split(key, len(sizes) - 1)
         self.layers = tuple(Dense(i, o, key=k) for i, o, k in zip(sizes[:-1], sizes[1:], keys, strict=True))
         self.activation = activation
+        self.scale = tuple(checks.positive("MLP", "scale", size) for size in scale)
+        if self.scale and len(self.scale) != sizes[-1]:
+            raise ValueError(f"MLP: `scale` must have a number for each of {sizes[-1]} outputs, got {scale!r}.")
 
     def __call__(self, z: Point) -> Float[Array, " m"]:
         x = self.embedding(z)
         for layer in self.layers[:-1]:
             x = self.activation(layer(x))
-        return self.layers[-1](x)
+        values = self.layers[-1](x)
+        return values * jnp.asarray(self.scale, values.dtype) if self.scale else values
+
+
+class Sized(eqx.Module):
+    """Builds an `MLP` whose outputs have given sizes."""
+
+    scale: tuple[float, ...] = eqx.field(static=True)
+
+    def __call__(self, domain: Box, outputs: int, *, key: Key) -> MLP:
+        return MLP(domain, outputs, scale=self.scale, key=key)
