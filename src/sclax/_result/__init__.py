@@ -1,6 +1,7 @@
 """What a user holds afterwards: evaluate, check, plot, record, save and load. Never trains."""
 
 from .abstract import AbstractSolution as AbstractSolution
+from .conflicts import conflict as conflict
 from .constraints import values_of as values_of
 from .estimates import Estimate as Estimate
 from .history import History as History

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base import changed, precision
 from .._problem import AbstractProblem
-from .._result import AbstractSolution, values_of
+from .._result import AbstractSolution, conflict, values_of
 from .controller import Clock
 
 ROUNDS = 5  # of training, each with tolerances that gave way where the last one failed
@@ -31,8 +31,9 @@ def relaxing(
 ) -> AbstractSolution:
     """Trains; where constraints stay violated, raises the tolerances that the multipliers say cost the least to raise,
     and trains on. Of samples those with the largest multipliers give way, since raising theirs by as much gains the
-    most; a constraint gets the value that it has. Samples that a wrong one had pulled along are asked for their own
-    tolerance again, once. At the end every tolerance that was raised is what its value needs.
+    most; constraints that pull against each other get the values that they have. Samples that a wrong one had pulled
+    along are asked for their own tolerance again, once. At the end every tolerance that was raised is what its value
+    needs.
     """
     if not problem.constraints:
         raise ValueError("solve: `relax=True` raises tolerances, and the problem has no constraints; leave it out.")
@@ -47,9 +48,11 @@ def relaxing(
         with precision.of(solution.model):
             values = values_of(problem, solution.model)
         new = {name: _raised(limits[name], values[name], solution.multipliers[name]) for name in limits}
-        # A wrong sample may be why an equation does not hold, so that samples give way first.
-        if any(new[name].ndim and np.any(new[name] > limits[name]) for name in new):
-            new = {name: new[name] if new[name].ndim else limits[name] for name in new}
+        higher = [name for name in new if np.any(new[name] > limits[name])]
+        # A wrong sample may be why an equation does not hold, so that samples give way first. Constraints that are only
+        # unfinished do not pull against each other, and stay.
+        gives = {name for name in higher if new[name].ndim} or _in_conflict(posed, solution, higher)
+        new = {name: new[name] if name in gives else limits[name] for name in new}
         number += 1
         if number == ROUNDS:
             break
@@ -69,6 +72,12 @@ def relaxing(
     final = {n: np.where(raised[n], np.maximum(stated[n], HELD * values[n]), stated[n]) for n in stated}
     relaxed = {name: final[name] - stated[name] for name in stated if np.any(final[name] > stated[name])}
     return dataclasses.replace(solution, problem=_with(solution.problem, final), relaxed=relaxed)
+
+
+def _in_conflict(posed: AbstractProblem, solution: AbstractSolution, names: list[str]) -> set[str]:
+    """The constraints among some violated ones that are in the smallest conflict."""
+    with precision.of(solution.model):
+        return {entry.name for entry in conflict(posed.bare(), solution.model, names)}
 
 
 def _shorter(clock: Clock) -> Clock:
