@@ -332,7 +332,8 @@ def _errors(run):
 
 
 def _offs(run):
-    return ", ".join(f"{name} {one['off']:.0%}" for name, one in run["problems"].items())
+    off = lambda one: "not bound" if one["off"] is None else f"{one['off']:.0%}"
+    return ", ".join(f"{name} {off(one)}" for name, one in run["problems"].items())
 
 
 CASES = {
