@@ -229,31 +229,32 @@ def without_constants(free: Iterable[int], wrong: np.ndarray) -> np.ndarray:
 
 
 def free_constants(problem: Problem, model: Model) -> tuple[int, ...]:
-    """The unknowns of which no law sees a constant: a pure Neumann problem, a pressure."""
+    """The unknowns that laws see, but for a constant: a pure Neumann problem, a pressure."""
     free = []
     for k in range(len(problem.unknowns)):
-        change = max((_change(problem.bare(), model, term, k) for term in problem.terms), default=1.0)
-        if change < UNSEEN:
+        changes = np.asarray([_changes(problem.bare(), model, term, k) for term in problem.terms])
+        constant, wave = np.max(changes, axis=0, initial=0.0)
+        if constant < UNSEEN < wave:
             free.append(k)
     return tuple(free)
 
 
 @eqx.filter_jit
-def _moved(problem: Problem, model: Model, term: Term, w: Points, k: int) -> tuple[Array, Array]:
-    def raised(z):
-        return jnp.atleast_1d(model(z)).at[k].add(1.0)
-
+def _moved(problem: Problem, model: Model, term: Term, w: Points, k: int) -> tuple[Array, ...]:
+    constant = lambda z: jnp.atleast_1d(model(z)).at[k].add(1.0)
+    wave = lambda z: jnp.atleast_1d(model(z)).at[k].add(jnp.sum(jnp.sin(z)))
     known, law = problem.known(model), term.law
     rows = lambda function: jax.vmap(lambda w: law.residual(function, known, law.place, w))(w)
-    return rows(model), rows(raised)
+    return rows(model), rows(constant), rows(wave)
 
 
-def _change(problem: Problem, model: Model, term: Term, k: int) -> float:
-    """By how much a law changes where an unknown is larger by one everywhere."""
+def _changes(problem: Problem, model: Model, term: Term, k: int) -> list[float]:
+    """By how much a law changes where an unknown is larger by one everywhere, and by a wave."""
     place = term.law.place
     w = place.grid(0)[:PROBES] if place.finite else place.sobol(PROBES)
-    one, other = (np.asarray(rows, float) for rows in _moved(problem, model, term, w, k))
-    return float(np.max(np.abs(one - other), initial=0.0) / max(float(np.max(np.abs(one), initial=0.0)), 1.0))
+    one, *others = (np.asarray(rows, float) for rows in _moved(problem, model, term, w, k))
+    size = max(float(np.max(np.abs(one), initial=0.0)), 1.0)
+    return [float(np.max(np.abs(one - other), initial=0.0)) / size for other in others]
 
 
 def inside(problem: Problem, points: Points) -> np.ndarray:

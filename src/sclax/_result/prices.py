@@ -45,9 +45,9 @@ def price(estimate: float, tolerance: float, multiplier: float | None, about: St
     bind, and None where nobody can tell."""
     if multiplier is None or not about.priced or not about.share or estimate > tolerance:
         return None
-    if estimate < BINDS * tolerance:
-        return 0.0
-    return about.share * multiplier if about.settled else None
+    if multiplier and not about.settled:
+        return None
+    return about.share * multiplier if estimate >= BINDS * tolerance else 0.0
 
 
 def in_words(estimate: float, tolerance: float, multiplier: float | None, about: Standing) -> str:
@@ -56,14 +56,18 @@ def in_words(estimate: float, tolerance: float, multiplier: float | None, about:
     if multiplier is None or not about.priced:
         return f"Its multiplier, {size:.3g}, is a fixed weight or sits at its cap: it prices nothing."
     if estimate > tolerance and size > 0:  # only at an optimum that holds is a multiplier a price
-        return f"Its multiplier is {size:.3g}: how hard training pushes, and no price."
+        return (
+            f"Its multiplier is {size:.3g}, which says how hard training pushes; if it keeps growing while the "
+            "violation stays, the constraints may contradict each other."
+        )
     if estimate > tolerance:
         return "Its multiplier is still 0: training has not begun to push."
+    if not size:
+        return "Its multiplier is 0: at this tolerance it costs the objective nothing."
     if not about.share:
-        return f"Its multiplier is {size:.3g}: how hard it was to meet, beside the others." if size else ""
+        return f"Its multiplier is {size:.3g}: how hard it was to meet, beside the others."
     if found is None:
         return f"Its multiplier, {size:.3g}, had not settled when training ended: it is no price."
     if found == 0.0:
-        beside = f", whatever its multiplier ({size:.3g})" if size else ""
-        return f"It does not bind{beside}: at this tolerance it costs the objective nothing."
+        return f"It does not bind, whatever its multiplier ({size:.3g}): it costs the objective nothing."
     return f"Its price is {found:.3g}: a tolerance smaller by δ raises the objective by about {found:.3g} δ."

@@ -5,7 +5,7 @@ import dataclasses
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -32,10 +32,15 @@ SAVE_EVERY = 10.0  # seconds
 OUT_OF_TIME = "the time was up"
 
 
+class OutOfTime(Unsuited):
+    """The time was up in the middle of the way."""
+
+
 class Way(Protocol):
     """To the solution of one problem, or to all of a family, state by state."""
 
     problem: AbstractProblem
+    patience: Callable[[], None]
 
     @property
     def first(self) -> Any: ...
@@ -82,6 +87,13 @@ def polynomials(
         marched, history = _begun(march, kept, bare, reporter)
         began = time.monotonic() - (float(history.seconds[-1]) if history.rows else 0.0)
         saved, interrupted = time.monotonic(), False
+
+        def patience() -> None:
+            """No attempt is begun when the time is up, unless it is the first one."""
+            if seconds is not None and history.rows and time.monotonic() - began > seconds:
+                raise OutOfTime(OUT_OF_TIME)
+
+        march.patience = patience
         try:
             for after in march.steps(marched):
                 spent = time.monotonic() - began
@@ -97,6 +109,11 @@ def polynomials(
                     raise Unsuited(OUT_OF_TIME)
                 if over:
                     break
+        except OutOfTime:
+            if not march.complete(marched):
+                if kept is not None:
+                    _save(kept, marched, history, reporter)
+                raise
         except KeyboardInterrupt:
             interrupted = True
         known = march.complete(marched)

@@ -1,7 +1,7 @@
 """All members of a family by some of them: those whose laws the others fail most, until they span every member."""
 
 import itertools
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,6 +80,7 @@ class Family:
         self.problem, self.method = problem, method
         domain = problem.domain
         self.inner = domain.dimension - len(domain.parameters)
+        self.patience: Callable[[], None] = lambda: None  # its members look at the time themselves
         self.low, self.high = (np.asarray(ends[self.inner :]) for ends in (domain.lower, domain.upper))
         self.middle: Member = tuple(((self.low + self.high) / 2).tolist())
         if len(self.middle) > MOST_PARAMETERS:

@@ -101,6 +101,7 @@ class March:
         self.most, self.most_work = (method.terms, ALL_WORK) if flat else (method.terms // 2, ALL_WORK_3D)
         self.flat = flat
         self.alongs: dict[str, tuple[Along, ...]] = {}
+        self.patience: Callable[[], None] = lambda: None  # raises `Unsuited` where there is no time for an attempt
 
     def compile(self) -> None:
         """Compiles what all steps use, by one point of each law."""
@@ -144,11 +145,7 @@ class March:
                 yield from self._levels(marched)
             return
         while self.share(marched) < 1:
-            after = marched
-            for after in self._slab(marched, self.axis):
-                if after is marched:  # a sign that time passes
-                    yield marched
-            marched = after
+            marched = self._slab(marched, self.axis)
             if marched.work > self.most_work and self.share(marched) < 1:
                 raise Unsuited(f"{self.share(marched):.0%} of the way took {marched.work:.1e} operations")
             if marched.tail > HOPELESS:
@@ -207,17 +204,14 @@ class March:
 
     # --- slab after slab ---
 
-    def _slab(self, before_it: Marched, axis: int) -> Iterator[Marched]:
-        """The next slab: shorter and finer until its last coefficients are small enough. Before each attempt it gives
-        the state before it."""
-        marched = before_it
+    def _slab(self, marched: Marched, axis: int) -> Marched:
+        """The next slab: shorter and finer until its last coefficients are small enough."""
         low, high = self.problem.domain.lower[axis], self.problem.domain.upper[axis]
         end, span = (high if self.forward else low), high - low
         before = marched.parts[-1] if marched.parts else None
         ambition, now = self.method.ambition, marched.now
         start, seen = self._continued(before, axis, now), []
         while True:
-            yield before_it
             left = abs(end - now)
             length = left if marched.length > 0.8 * left else marched.length
             then = end if length == left else now + (length if self.forward else -length)
@@ -242,7 +236,7 @@ class March:
             a if i == axis or i in self.held else a.coarsened(row, 1e-3 * ambition, self.most)
             for i, (a, row) in enumerate(zip(marched.axes, found.tails, strict=True))
         )
-        yield marched._replace(
+        return marched._replace(
             parts=(*marched.parts, found.solved),
             now=then,
             length=length * min(max(factor, 0.5), 2.0),
@@ -268,6 +262,7 @@ class March:
 
     def _attempt(self, marched: Marched, laws: list[Piece], before: Any, start: Any) -> Attempt:
         """Solves on the tiles of the axes."""
+        self.patience()
         here = tiles(marched.axes)
         if self._room(here) > MOST_NUMBERS:
             raise Unsuited("tables of so many polynomials do not fit into memory")
