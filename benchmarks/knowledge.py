@@ -17,12 +17,11 @@ import scipy.optimize
 
 import sclax as scl
 
-from . import _runner
+from . import _prices, _runner
 
 SECONDS = 120
 NOISE = 0.01
 SHORT = 150  # steps, where many runs are compared
-RATIOS = (0.8, 1.0, 1.25)  # of a tolerance
 
 
 # --- what is told of a run ---
@@ -242,80 +241,6 @@ def outliers(seed):
     }
 
 
-# --- prices ---
-
-
-def _measured(law, size, seed=0):
-    """Data on a line that a law contradicts by `size`, and noise."""
-    draw = np.random.default_rng(seed)
-    x = np.linspace(0.02, 0.98, 40)
-    return x, law(x) + size * np.sin(7 * x) + 0.02 * draw.standard_normal(40)
-
-
-def _decay(factor):
-    x, u = _measured(lambda x: np.exp(-x), 0.2)
-    law = scl.worst_case(lambda u, u_x: u_x + u) <= 0.05 * factor
-    return {}, scl.average(scl.Observations({"x": x}, u)), {"law": law}
-
-
-def _string(factor):
-    x, u = _measured(lambda x: x * (1 - x) / 2, 0.1)
-    law = scl.average(lambda u_xx: u_xx + 1) <= 0.5 * factor
-    return {}, scl.average(scl.Observations({"x": x}, u)), {"law": law}
-
-
-def _plate(factor):
-    draw = np.random.default_rng(0)
-    x, y = draw.uniform(0.05, 0.95, size=(2, 80))
-    u = np.exp(x) * np.sin(y) + 0.3 * np.sin(3 * x) * np.sin(3 * y)
-    law = scl.average(lambda lap_u: lap_u) <= 0.5 * factor
-    return {"y": (0, 1)}, scl.average(scl.Observations({"x": x, "y": y}, u)), {"law": law}
-
-
-def _samples(factor):
-    x, u = _measured(lambda x: x * (1 - x) / 2, 0.1)
-    fits = scl.each(scl.Observations({"x": x[::5]}, u[::5])) <= 1e-3 * factor
-    return {}, scl.average(lambda u_xx: u_xx + 1), {"fits": fits}
-
-
-def _obstacle(factor):
-    above = scl.worst_case(scl.Inequality(lambda u, x: 0.5 - 4 * (x - 0.5) ** 2 - u)) <= 1e-2 * factor
-    walls = scl.average(scl.Dirichlet(0.0)) <= 1e-6
-    return {}, scl.average(lambda u_x: u_x), {"above": above, "walls": walls}
-
-
-BINDING = {"decay": _decay, "string": _string, "plate": _plate, "samples": _samples, "obstacle": _obstacle}
-
-
-def prices(seed):
-    """Does a multiplier say what its tolerance costs? Five problems at 0.8, 1 and 1.25 times the first tolerance."""
-    found = {}
-    for name, make in BINDING.items():
-        runs = []
-        for ratio in RATIOS:
-            more, objective, constraints = make(ratio)
-            problem = scl.Problem(domain=scl.Box(x=(0, 1), **more), objective=objective, constraints=constraints)
-            solution = scl.solve(problem, steps=2 * SHORT, seed=seed, progress=False)
-            # All terms of these objectives have the factor 1.
-            parts = solution.check(points=100_000).findings
-            runs.append((solution, sum(part.estimate for part in parts if part.tolerance is None)))
-        law = next(iter(problem.tolerances))
-        middle, price = runs[1][0], np.asarray(runs[1][0].multipliers[law])
-        predicted = float(np.sum(price * np.asarray(middle.problem.tolerances[law]))) * (RATIOS[2] - RATIOS[0])
-        measured = runs[0][1] - runs[2][1]
-        found[name] = {
-            "objectives": [objective for _, objective in runs],
-            "multipliers": [np.asarray(solution.multipliers[law]).tolist() for solution, _ in runs],
-            "violations": [solution.violations[law] for solution, _ in runs],
-            "predicted": predicted,
-            "measured": measured,
-            "off": abs(predicted / measured - 1) if measured else None,
-            "seconds": [solution.seconds for solution, _ in runs],
-            "steps": [solution.steps for solution, _ in runs],
-        }
-    return {"problems": found, "seed": seed, "seconds": sum(sum(one["seconds"]) for one in found.values())}
-
-
 # --- the cases, their bars, and the command ---
 
 
@@ -329,11 +254,6 @@ class Case(NamedTuple):
 
 def _errors(run):
     return ", ".join(f"{name} off by {error:.2%}" for name, error in run["relative_errors"].items())
-
-
-def _offs(run):
-    off = lambda one: "not bound" if one["off"] is None else f"{one['off']:.0%}"
-    return ", ".join(f"{name} {off(one)}" for name, one in run["problems"].items())
 
 
 CASES = {
@@ -362,11 +282,11 @@ CASES = {
         lambda run: f"{run['hits']} of 5, error {run['relative_l2']:.2%}, squares {run['error_least_squares']:.2%}",
     ),
     "prices": Case(
-        prices,
+        lambda seed: _prices.prices(seed, 2 * SHORT),
         1,
-        "predictions off by at most 30 %",
-        lambda runs: all(one["off"] is not None and one["off"] < 0.3 for r in runs for one in r["problems"].values()),
-        _offs,
+        "predictions off by at most 30 %, on three boundary value problems, on samples and on an inequality",
+        lambda runs: all(_prices.good(run) for run in runs),
+        _prices.shown,
     ),
 }
 
@@ -390,7 +310,7 @@ def main():
         print(f"{name:10} {case.bar}: {'met' if met else 'MISSED'}")
         record = {
             "command": f"python -m benchmarks.knowledge --only {name} --seeds {seeds}",
-            "problem": case.run.__doc__,
+            "problem": case.run.__doc__ or _prices.prices.__doc__,
             "bar": case.bar,
             "met": met,
             "seconds": float(np.max([run["seconds"] for run in runs])),

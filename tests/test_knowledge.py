@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.optimize
 
 import sclax as scl
 from sclax._result.conflicts import Entry, conflict
@@ -74,19 +75,46 @@ def test_a_constraint_that_does_not_bind_ends_with_multiplier_zero():
 
 @pytest.mark.parametrize("start", [1.0, 0.0])
 def test_a_tolerance_that_cannot_be_reached_leaves_the_multiplier_at_the_cap(start):
-    """u² + 1 ≤ ½ never holds. The cap is 2 times the first objective (if above 1), in units of the first value; the
-    minimum of (u − 2)² + λ u² is 2/(1 + λ). A multiplier that is held back is no price, and the solution says so."""
+    """u'² + 1 ≤ ½ never holds. The cap is 2 times the first objective (if above 1), in units of the first value; the
+    minimum of (u' − 2)² + λ u'² is 2/(1 + λ). A multiplier that is held back is no price, and the solution says so."""
+    problem = scl.Problem(
+        domain=small.unit(),
+        objective=scl.average(lambda u_x: u_x - 2),
+        constraints={"never": scl.average(lambda u_x: (u_x, 1 + 0 * u_x)) <= 0.5},
+    )
+    solution = mirror(problem, small.Line(jnp.asarray(0.0), jnp.asarray(start)))
+    cap = 2 * max((start - 2) ** 2, 1) / (start**2 + 1)
+    assert solution.multipliers["never"] == pytest.approx(cap, rel=1e-6)
+    assert solution("u_x", x=0.0) == pytest.approx(2 / (1 + cap), rel=1e-4)
+    assert set(solution.unpriced) == {"never"}
+    assert not solution.feasible
+
+
+def test_values_that_cannot_be_reached_count_for_ten_times_the_objective():
+    """u² + 1 ≤ ½ never holds, and no trivial u meets it: λ grows to where λ (u² + 1) = 10 (u − 2)², u = 2/(1 + λ)."""
     problem = scl.Problem(
         domain=small.unit(),
         objective=scl.average(lambda u: u - 2),
         constraints={"never": scl.average(lambda u: (u, 1 + 0 * u)) <= 0.5},
     )
-    solution = mirror(problem, small.value(start))
-    cap = 2 * max((start - 2) ** 2, 1) / (start**2 + 1)
-    assert solution.multipliers["never"] == pytest.approx(cap, rel=1e-6)
-    assert solution(x=0.0) == pytest.approx(2 / (1 + cap), rel=1e-4)
-    assert set(solution.unpriced) == {"never"}
+    solution = mirror(problem, small.value(1.0))
+    rest = lambda m: m * ((2 / (1 + m)) ** 2 + 1) - 10 * (2 * m / (1 + m)) ** 2
+    assert solution.multipliers["never"] == pytest.approx(scipy.optimize.brentq(rest, 10.0, 100.0), rel=0.15)
     assert not solution.feasible
+    assert solution.check(points=1000)["never"].price is None
+
+
+def test_a_law_that_costs_the_objective_is_not_pressed_beyond_its_tolerance():
+    """min (u − 2)² + 1,  u² ≤ 100: without a price for what is allowed, u is 2 within 1 %, though the gentle price of
+    0.01 in units of u₀² = 0.01 would make it 1."""
+    problem = scl.Problem(
+        domain=small.unit(),
+        objective=scl.average(lambda u: (u - 2, 1 + 0 * u)),
+        constraints={"size": scl.average(lambda u: u) <= 100.0},
+    )
+    solution = mirror(problem, small.value(0.1))
+    assert solution(x=0.0) == pytest.approx(2.0, rel=0.01)
+    assert solution.multipliers["size"] == 0.0
 
 
 # --- hardest samples ------------------------------------------------------------------------------------------------

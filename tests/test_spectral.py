@@ -1,5 +1,7 @@
 """Polynomials on tiles, through `solve`: against exact solutions, and what happens where there is none."""
 
+import types
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,7 +9,8 @@ import numpy as np
 import pytest
 
 import sclax as scl
-from sclax._run.polynomials import better
+from sclax._run.polynomials import better, polynomials
+from sclax._run.progress import Reporter
 from sclax._spectral import March, Marched, Spectral, Unsuited
 from sclax._spectral.jets import Germ, linearised, orders
 
@@ -347,3 +350,33 @@ def test_corners_are_no_weights(x64):
 def test_bad_tiles_are_refused(lower, upper, coefficients, words):
     with pytest.raises(ValueError, match=words):
         scl.nn.Tiles(lower, upper, coefficients)
+
+
+@pytest.mark.parametrize(("pace", "arrives"), [(1.0, True), (3.0, False)])
+def test_a_march_that_is_on_time_goes_on_beyond_its_half(monkeypatch, pace, arrives):
+    """Of a clock that stands still between slabs: one tick a slab arrives at 0.9 of the time, three would at 2.7."""
+    problem = scl.Problem(
+        domain=scl.Box(t=(0.0, 60.0)),  # slabs of which are all alike
+        objective=scl.average(scl.Initial(1.0)) + scl.average(scl.Initial(0.0, order=1)),
+        constraints={"ode": scl.worst_case(lambda u, u_tt: u_tt + u) <= 1e-16},
+        reference=lambda t: jnp.cos(t),
+    )
+    whole = quietly(problem, method=Spectral())
+    slabs = whole.history.rows - 1  # the last row is of spare points
+    assert slabs > 8
+    now = [0.0]
+
+    def slab(self, marched, axis, real=March._slab):
+        now[0] += pace
+        return real(self, marched, axis)
+
+    monkeypatch.setattr(March, "_slab", slab)
+    monkeypatch.setattr("sclax._run.polynomials.time", types.SimpleNamespace(monotonic=lambda: now[0]))
+    solve = lambda: polynomials(problem, Spectral(), 0, slabs / 0.9, None, Reporter(False), on_time=0.5)
+    if arrives:
+        assert solve().solution.error() < 1e-8
+        assert now[0] == slabs
+    else:
+        with pytest.raises(Unsuited, match="time was up"):
+            solve()
+        assert now[0] <= 0.5 * slabs / 0.9 + 2 * pace  # given up at the first look after its half

@@ -18,8 +18,11 @@ from .primal import GENTLE
 
 REACH, NEAR = 1000.0, 10.0  # times its tolerance: a value from which a constraint, or all samples, may come to hold
 FITTED = 0.1  # of the first objective: conditions that hold in the main
+ROOM = 10.0  # times the objective: what a constraint on values may count for on the way to its multiplier
 AIM = 0.9  # of a tolerance: a value that other draws find below it too
 NOTHING = 1e-6  # a multiplier in units that is none
+HARMLESS = 0.01  # of the objective: what pressing a law beyond its tolerance may cost
+IN_CONFLICT = 1e-4  # of the first objective: above it something may be in conflict with the laws
 
 Rate = float | Callable[[Any], Any]
 Entries = Float[Array, "..."]
@@ -58,11 +61,21 @@ class AbstractDual(eqx.Module):
 
 class Standing(NamedTuple):
     """Where the objective stands: its value, and that of the network as it was built. Beside an inequality it may be
-    an energy, which never comes near zero."""
+    an energy, which never comes near zero. A constraint `on_values`, with no derivative, has no trivial solutions."""
 
     now: Scalar
     first: Scalar
     one_sided: bool = False
+    on_values: bool = False
+
+
+def least_price(objective: Standing, tolerances: Entries) -> Entries:
+    """The price with which laws are pressed that ask for none, in units in which their residuals were 1 at first: where
+    nothing is in conflict they become better than was asked for. Where the objective stays, they count for a hundredth
+    of it at their tolerances, so that one that binds nowhere costs nothing."""
+    harmless = HARMLESS * objective.now / jnp.maximum(tolerances, jnp.finfo(tolerances.dtype).tiny)
+    stays = objective.now > IN_CONFLICT * objective.first
+    return jnp.where(stays, jnp.minimum(GENTLE, harmless), GENTLE) / tolerances.size
 
 
 def _rate(rate: Rate, count: Any) -> Any:
@@ -111,9 +124,10 @@ class MirrorAscent(AbstractDual):
     λ stays below `cap` (times the first objective, if above 1), so that an equation which cannot hold does not outweigh
     all conditions: u = 0 solves many equations. It may exceed it where the tolerance is within reach (1000 times), the
     objective is below a tenth of its first value, and the constraint's share of the Lagrangian below the objective's.
-    An inequality need not wait for the objective, which may be an energy.
-    The primal step presses at least with a price of 0.01: where nothing is in conflict, laws become better than was
-    asked for, and an objective far above 0.01 ε does not feel it.
+    An inequality need not wait for the objective, which may be an energy; nor does a constraint on values, which no
+    trivial function meets: it may count for ten times the objective, or for as much as that was at first.
+    The primal step presses at least with a price of 0.01, less where that would cost an objective that stays: where
+    nothing is in conflict, laws become better than was asked for.
 
     Good values beside `GaussNewton`, which scales residuals to size one: the defaults.
 
@@ -131,34 +145,37 @@ class MirrorAscent(AbstractDual):
             checks.positive("MirrorAscent", name, getattr(self, name))
 
     def init(self, multipliers):
-        return jnp.asarray(0, jnp.int32)
+        return jnp.full_like(multipliers, GENTLE / multipliers.size)  # the least price
 
     def step(self, multipliers, state, violations):
-        return multipliers + self.rate * jnp.minimum(violations, self.clip), state + 1
+        return multipliers + self.rate * jnp.minimum(violations, self.clip), state
 
     def advance(self, multipliers, state, violations, tolerances, objective):
         value, tiny = violations + tolerances, jnp.finfo(multipliers.dtype).tiny
         ratio = jnp.clip(jnp.log(jnp.maximum(value, tiny) / jnp.maximum(AIM * tolerances, tiny)), -1.0, 1.0)
         # What the primal step pressed with is where a multiplier that has to grow begins.
-        base = jnp.where(violations > 0, jnp.maximum(multipliers, GENTLE / multipliers.size), multipliers)
+        base = jnp.where(violations > 0, jnp.maximum(multipliers, state), multipliers)
         # An objective that is large at first, data in units of a small noise say, takes prices as large to balance it;
         # all samples together weigh as much as one constraint.
         size = jnp.maximum(objective.first, 1.0) / multipliers.size
         new = base * jnp.exp(self.pace * ratio) + size * self.rate * jnp.clip(violations, 0.0, self.clip)
         reach = REACH if jnp.ndim(multipliers) == 0 else NEAR  # of samples one that is far off may be a wrong one
-        fitted = objective.one_sided | (objective.now < FITTED * objective.first)
-        reachable = jnp.all(value < reach * tolerances) & fitted
-        beyond = reachable & (base * value < objective.now)
+        fitted = objective.one_sided or objective.on_values or objective.now < FITTED * objective.first
+        near = jnp.all(value < reach * tolerances) | (objective.on_values and jnp.ndim(multipliers) == 0)
+        room = ROOM * jnp.maximum(objective.now, FITTED * objective.first) if objective.on_values else objective.now
+        beyond = near & fitted & (base * value < room)
         # Samples that contradict each other: what one may press is to the most as its violation is to the worst. A
         # wrong measurement stands out then, and does not press its neighbours up to its own price.
         limit = jnp.maximum(jnp.max(violations), tolerances)
         most = size * self.cap * jnp.clip(jnp.maximum(violations, tolerances) / jnp.maximum(limit, tiny), 0.0, 1.0)
-        falling = jnp.exp(-self.pace) * multipliers if jnp.ndim(multipliers) else multipliers
-        new = jnp.where(beyond, new, jnp.minimum(new, jnp.maximum(most, falling)))
-        return jnp.where(new < NOTHING / multipliers.size, 0.0, new), state + 1
+        # Below the cap only: above it all were within reach, and a draw that says otherwise is no reason to begin again.
+        falls = (jnp.ndim(multipliers) > 0) & (multipliers <= size * self.cap)
+        held = jnp.where(falls, jnp.exp(-self.pace), 1.0) * multipliers
+        new = jnp.where(beyond, new, jnp.minimum(new, jnp.maximum(most, held)))
+        return jnp.where(new < NOTHING / multipliers.size, 0.0, new), least_price(objective, tolerances)
 
     def price(self, multipliers, state, violations):
-        return jnp.maximum(multipliers, GENTLE / multipliers.size)
+        return jnp.maximum(multipliers, state)
 
     def priced(self, multipliers, first=1.0):
         cap = self.cap * jnp.maximum(first, 1.0) / multipliers.size
@@ -287,6 +304,7 @@ def step(
     tolerances: ByConstraint,
     objective: Standing,
     one_sided: Collection[str | None] = (),
+    on_values: Collection[str | None] = (),
 ) -> tuple[ByConstraint, dict[str, PyTree]]:
     """All multipliers one step up, projected onto λ ≥ 0. A dual sees violations in `units`, so that one rate fits all
     residuals; multipliers, which divide by them, stay in the user's units outside. Entries that were not `seen` stay
@@ -295,7 +313,7 @@ def step(
     for name, dual in duals.items():
         unit, known = units[name], seen[name]
         scaled = (unit * multipliers[name], state[name], violations[name] / unit, tolerances[name] / unit)
-        raw, after = dual.advance(*scaled, objective._replace(one_sided=name in one_sided))
+        raw, after = dual.advance(*scaled, objective._replace(one_sided=name in one_sided, on_values=name in on_values))
         keep = lambda a, b, known=known: jnp.where(known, a, b) if jnp.shape(a) == known.shape else a
         new[name] = keep(jax.nn.relu(raw) / unit, multipliers[name])
         states[name] = jax.tree.map(keep, after, state[name])

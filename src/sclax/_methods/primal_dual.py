@@ -104,6 +104,7 @@ class PrimalDual(AbstractMethod):
             problem.tolerances,
             dual.Standing(info.objective, state.first),
             {term.owner for term in problem.terms if term.law.residual.one_sided},
+            set(problem.constraints) - {term.owner for term in problem.terms if term.law.order > 0},
         )
         multipliers = settle(multipliers)
         return state._replace(multipliers=multipliers, dual=dual_state), info._replace(multipliers=multipliers)
@@ -113,14 +114,15 @@ class PrimalDual(AbstractMethod):
         holds = [jnp.all(violation <= 0) for violation in problem.violations(worst.values).values()]
         # No smaller than the multipliers, so that near an optimum no violation pays.
         least = lambda n: 1 / (state.units[n] * state.multipliers[n].size)  # all samples weigh as one constraint
-        weights = [jnp.ravel(jnp.maximum(2 * state.multipliers[n], least(n))) for n in names]
-        nothing = jnp.zeros(0)
-        return Merit(
-            worst.objective,
-            jnp.concatenate([nothing, *(jnp.ravel(average.values[n]) for n in names)]),
-            jnp.concatenate([nothing, *weights]),
-            jnp.all(jnp.asarray(holds, bool)),
-        )
+        above = [jnp.maximum(2 * state.multipliers[n], least(n)) for n in names]
+        # What a tolerance allows counts as training presses it.
+        objective = dual.Standing(worst.objective, state.first)
+        below = [dual.least_price(objective, problem.tolerances[n] / state.units[n]) / state.units[n] for n in names]
+        excess = [jnp.maximum(average.values[n] - problem.tolerances[n], 0.0) for n in names]
+        allowed = [jnp.minimum(average.values[n], problem.tolerances[n]) for n in names]
+        stack = lambda arrays: jnp.concatenate([jnp.zeros(0), *map(jnp.ravel, arrays)])
+        holds_all = jnp.all(jnp.asarray(holds, bool))
+        return Merit(worst.objective, stack([*excess, *allowed]), stack([*above, *below]), holds_all)
 
     def unpriced(self, state: State) -> tuple[str, ...]:
         duals = dual.for_constraints("PrimalDual", self.dual, tuple(state.multipliers))

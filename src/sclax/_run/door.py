@@ -223,9 +223,8 @@ def _polynomials_first(
     candidate = None
     try:
         with reporter:
-            # Half of the time, so that a network that has to do it after all has as much.
-            half = None if clock.seconds is None else clock.seconds / 2
-            found = polynomials(problem, Spectral(), seed, half, checkpoint, reporter)
+            # Half of the time, so that a network that has to do it after all has as much; all of it on the way.
+            found = polynomials(problem, Spectral(), seed, clock.seconds, checkpoint, reporter, on_time=0.5)
             if found.good:
                 return found.solution
             candidate = found.solution
@@ -236,7 +235,7 @@ def _polynomials_first(
     except Unsuited as reason:
         reporter.say(f"no polynomials ({reason}): training a network.")
     if clock.seconds is not None:
-        clock = clock._replace(seconds=max(clock.seconds - (time.monotonic() - began), clock.seconds / 2))
+        clock = clock._replace(seconds=max(clock.seconds - (time.monotonic() - began), clock.seconds / 4))
     network = _network(problem, None, None, clock, seed, None, checkpoint, None, Reporter(progress))
     return network if candidate is None else better(candidate, network)
 

@@ -70,8 +70,12 @@ def polynomials(
     seconds: float | None,
     checkpoint: str | os.PathLike[str] | None,
     reporter: Reporter,
+    on_time: float = 1.0,
 ) -> Found:
-    """The solution by polynomials. Raises `Unsuited` where there is none, with the reason."""
+    """The solution by polynomials. Raises `Unsuited` where there is none, with the reason.
+
+    After the share `on_time` of the `seconds` they go on only while they are on the way and, at the pace so far, would
+    arrive in time: on a machine that is half as fast a march is not given up halfway."""
     if not problem.pointwise:
         raise Unsuited("an operator maps functions")
     with precision.double(True), contextlib.ExitStack() as stack:
@@ -88,17 +92,23 @@ def polynomials(
         began = time.monotonic() - (float(history.seconds[-1]) if history.rows else 0.0)
         saved, interrupted = time.monotonic(), False
 
+        def late(spent: float) -> bool:
+            """Whether the time is up."""
+            if seconds is None or spent <= on_time * seconds:
+                return False
+            return march.complete(marched) or spent > march.share(marched) * seconds
+
         def patience() -> None:
             """No attempt is begun when the time is up, unless it is the first one."""
-            if seconds is not None and history.rows and time.monotonic() - began > seconds:
+            if history.rows and late(time.monotonic() - began):
                 raise OutOfTime(OUT_OF_TIME)
 
         march.patience = patience
         try:
             for after in march.steps(marched):
                 spent = time.monotonic() - began
-                over, fresh = seconds is not None and spent > seconds, after is not marched
-                marched = after
+                fresh, marched = after is not marched, after
+                over = late(spent)
                 if fresh:
                     history = history.after(_row(bare, marched, spent))
                     reporter.note(f"polynomials: {march.told(marched)}", march.share(marched))
