@@ -1,4 +1,4 @@
-"""Does a multiplier say what its tolerance costs? Tolerances that bind, changed, and what that does to the objective."""
+"""Does a multiplier say what its tolerance costs? Tolerances that bind are changed, and the objective with them."""
 
 import numpy as np
 

@@ -168,7 +168,7 @@ class MirrorAscent(AbstractDual):
         # wrong measurement stands out then, and does not press its neighbours up to its own price.
         limit = jnp.maximum(jnp.max(violations), tolerances)
         most = size * self.cap * jnp.clip(jnp.maximum(violations, tolerances) / jnp.maximum(limit, tiny), 0.0, 1.0)
-        # Below the cap only: above it all were within reach, and a draw that says otherwise is no reason to begin again.
+        # Below the cap only: above it all were within reach, and one draw that says otherwise is no reason to restart.
         falls = (jnp.ndim(multipliers) > 0) & (multipliers <= size * self.cap)
         held = jnp.where(falls, jnp.exp(-self.pace), 1.0) * multipliers
         new = jnp.where(beyond, new, jnp.minimum(new, jnp.maximum(most, held)))

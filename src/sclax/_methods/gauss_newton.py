@@ -22,7 +22,6 @@ from .warm_start import WarmStart
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)  # of a step, tried from the longest down
 LEAST, MOST = 0.01, 1e2  # bounds of the damping's factor; below, each step would overfit its own draw
 DETERMINED = 1e-10  # the lower bound where a draw determines all weights
-WILD, FORGET = 10.0, 1.05  # times the lowest loss of fresh draws: one that tells of overfitting; growth of it in a step
 ASIDE = 0.1  # of a step, to both sides, where its curvature is measured
 BENT = 0.2  # of a step's length, the most by which it bends
 ENDS = 2  # passes that this takes
@@ -32,20 +31,10 @@ Solve = Callable[[Float[Array, " r"]], list[Array]]  # from rows to a direction 
 
 
 class Damping(NamedTuple):
-    """μ = factor · loss, the loss being that after the last step; `low` is the lowest that a fresh draw had before a
-    step, slowly forgotten."""
+    """μ = factor · loss, the loss being that after the last step."""
 
     factor: Scalar
     loss: Scalar
-    low: Scalar
-
-    def before(self, fresh: Scalar) -> "tuple[Damping, Array]":
-        """The damping of a step whose draw has the loss `fresh`, and whether that is far above what others had: steps
-        that fit noisy data fit them on their own points and go wild between these. Then μ grows, and with the loss that
-        fresh points see."""
-        low = jnp.minimum(FORGET * self.low, fresh)
-        wild = fresh > WILD * low
-        return Damping(jnp.where(wild, 4.0, 1.0) * self.factor, jnp.where(wild, fresh, self.loss), low), wild
 
 
 class GaussNewton(AbstractPrimal):
@@ -60,8 +49,7 @@ class GaussNewton(AbstractPrimal):
     dense layers; where there are more rows than weights it is solved by QR of J. Points are drawn afresh for every
     step, those of conditions too: a few fixed ones would be overfitted. η is the best of falling lengths with
     prices and worst-case weights frozen, 0 where none improves; μ is a factor times the loss, and the factor falls
-    after long steps and grows after short and rejected ones, and where fresh draws see ten times the loss that they
-    saw before. In the last part of a run `solve` makes steps ever
+    after long steps and grows after short and rejected ones. In the last part of a run `solve` makes steps ever
     shorter, so that the noise of the draws averages out. Runs in double precision inside `solve`. Constraints are
     scaled inside by the size of their residual at the start, so that one dual rate fits all; what the user sees is
     in the user's units.
@@ -155,7 +143,7 @@ class GaussNewton(AbstractPrimal):
 
     def init(self, model: Model) -> Damping:
         dtype = jnp.result_type(float)
-        return Damping(jnp.asarray(LEAST, dtype), jnp.asarray(1.0, dtype), jnp.asarray(jnp.finfo(dtype).max, dtype))
+        return Damping(jnp.asarray(LEAST, dtype), jnp.asarray(1.0, dtype))
 
     def step(self, problem, model, state, points, scale, prices, share=1.0):
         weights, rest = eqx.partition(model, eqx.is_inexact_array)
@@ -181,8 +169,6 @@ class GaussNewton(AbstractPrimal):
         # A law that became an average keeps its residual, on other points at every draw.
         averaged = jnp.asarray([0.0, *problem.course.averaged.values()])
         least = jnp.where(jnp.max(averaged) > 0, STEADY, DETERMINED if determined else LEAST)
-        before = jnp.sum(rho**2)
-        state, wild = state.before(before)
         damping = jnp.maximum(state.factor, least) * state.loss
         solve, size = (_in_weights if determined else _in_samples)(laws, leaves, points, roots, damping, self.memory)
         direction = solve(rho)
@@ -191,13 +177,13 @@ class GaussNewton(AbstractPrimal):
         path = lambda length: [
             leaf - length * (d + length * b) for leaf, d, b in zip(leaves, direction, bend, strict=True)
         ]
+        before = jnp.sum(rho**2)
         length, after, trials = _search(lambda length: jnp.sum(residual(path(length)) ** 2), before)
-        fallen = jnp.where(wild, 1.0, 0.5)
-        factor = state.factor * jnp.where(length >= 0.5, fallen, jnp.where(length > 0, 1.5, 4.0))
+        factor = state.factor * jnp.where(length >= 0.5, 0.5, jnp.where(length > 0, 1.5, 4.0))
         # A rejected direction may hold NaN, and 0 · NaN is no step of length 0.
         gone = zip(path(share * length), leaves, strict=True)
         leaves = [jnp.where(length > 0, new, old) for new, old in gone]
-        state = Damping(jnp.clip(factor, least, MOST), after, state.low)
+        state = Damping(jnp.clip(factor, least, MOST), after)
         return rebuild(leaves), state, PrimalInfo(evaluation, before, trials + ENDS, jnp.isfinite(size))
 
 

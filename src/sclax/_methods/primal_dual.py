@@ -115,9 +115,13 @@ class PrimalDual(AbstractMethod):
         # No smaller than the multipliers, so that near an optimum no violation pays.
         least = lambda n: 1 / (state.units[n] * state.multipliers[n].size)  # all samples weigh as one constraint
         above = [jnp.maximum(2 * state.multipliers[n], least(n)) for n in names]
-        # What a tolerance allows counts as training presses it.
-        objective = dual.Standing(worst.objective, state.first)
-        below = [dual.least_price(objective, problem.tolerances[n] / state.units[n]) / state.units[n] for n in names]
+        # What a tolerance allows counts as much, but where training presses it less, so that it costs the objective
+        # nothing.
+        duals = dual.for_constraints("PrimalDual", self.dual, problem.constraints)
+        nothing = {n: jnp.zeros_like(multiplier) for n, multiplier in state.multipliers.items()}
+        gentle = dual.prices(duals, nothing, state.dual, nothing, state.units)
+        less = lambda n: (gentle[n] > 0) & (gentle[n] < GENTLE * least(n))
+        below = [jnp.where(less(n), gentle[n], w) for n, w in zip(names, above, strict=True)]
         excess = [jnp.maximum(average.values[n] - problem.tolerances[n], 0.0) for n in names]
         allowed = [jnp.minimum(average.values[n], problem.tolerances[n]) for n in names]
         stack = lambda arrays: jnp.concatenate([jnp.zeros(0), *map(jnp.ravel, arrays)])
