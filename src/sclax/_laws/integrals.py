@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 
 from .._base import Model, checks, precision
 from .._places import AbstractPlace, Box, Pinned, Where, locate
+from . import mathml
 from .fields import Constant, NamedFunction, components, named, named_on
 from .law import AbstractCondition, AbstractNamed, Law, Parameters
 from .tables import Table, is_table
@@ -159,6 +160,10 @@ class IntegralResidual(AbstractNamed):
     function: NamedFunction | Constant
     value: NamedFunction | Constant
     quadrature: Quadrature
+
+    def written(self):
+        value = self.value.written()[0]
+        return tuple(f"<mo>∫</mo><mrow>{part}</mrow><mo>=</mo>{value}" for part in self.function.written())
 
     def __call__(self, model, parameters, place, w):
         value = components(self.value(model, parameters, self.quadrature.points(w)[0]), "Integral")

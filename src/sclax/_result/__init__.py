@@ -10,6 +10,8 @@ from .history import Tempered as Tempered
 from .history import largest as largest
 from .operator_solution import OperatorSolution as OperatorSolution
 from .outcome import RESULTS as RESULTS
+from .page import side_by_side as side_by_side
+from .page import write as write_page
 from .promise import Promise as Promise
 from .record import versions as versions
 from .report import Report as Report

@@ -15,11 +15,14 @@ from .._places import TIME
 from .._problem import OperatorProblem, Problem, Samples, formula_at
 from . import evaluate
 from .history import History
-from .plot_style import ACCENT, COLOURS, INK, SECOND, STYLE, Path_, finish, label, shown_axes, subplots
+from .plot_style import ACCENT, COLOURS, INK, SECOND, STYLE, Path_, label, mark, shown_axes, subplots
+from .plot_style import finish as finish
+from .plot_style import pieces as pieces
 from .plot_training import history as history
 from .plot_training import marginals as marginals
 from .plot_training import samples as samples
 from .quantities import by_name
+from .report import Mark
 
 
 def _slice(problem: Problem, at: Mapping[str, float]) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
@@ -57,9 +60,10 @@ def solution(
     path: Path_ = None,
     at: Mapping[str, float] | None = None,
     quantities: Sequence[str] = (),
+    marks: Sequence[Mark] = (),
 ) -> Figure:
     """For each unknown: the solution, its error where there is a reference; and the residuals of the interior. Or some
-    quantities by name."""
+    quantities by name. `marks` are numbers at points."""
     shown, axes = _slice(problem, at or {})
     names = problem.domain.names
     fixed = {name: float(axes[name][0]) for name in names if name not in shown}
@@ -99,6 +103,7 @@ def solution(
         if len(shown) == 1:
             axis.plot(axes[shown[0]], values, color=SECOND, lw=1.4)
             axis.set_title(title, fontsize=10, color=INK)
+            mark(axis, shown, [problem.domain.ends(name) for name in shown], marks)
             continue
         axis.set_ylabel(label(shown[1]), fontsize=10)
         limit = float(np.nanmax(np.abs(values))) or 1.0
@@ -111,6 +116,7 @@ def solution(
         _image(figure, axis, axes[shown[0]], axes[shown[1]], values, title, **look)
         if problem.domain.shape is not None and TIME not in shown:
             _outline(axis, problem, shown, fixed)
+        mark(axis, shown, [problem.domain.ends(name) for name in shown], marks)
     return finish(figure, path)
 
 

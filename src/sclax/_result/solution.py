@@ -21,11 +21,14 @@ from jaxtyping import Array
 from .._base import checks, precision
 from .._laws import word
 from .._problem import Problem
-from . import constraints, evaluate, quantities, report
+from . import constraints, evaluate, quantities
 from .abstract import AbstractSolution, figures
 from .estimates import Estimate, estimates
+from .page import least_reliable
 from .prices import settled
 from .record import number
+from .report import Mark, Report
+from .report import check as examined
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -261,10 +264,10 @@ class Solution(AbstractSolution):
         with precision.of(self.model):
             return constraints.hardest(self.problem, self.model, self.multipliers, n, name)
 
-    def check(self, points: int = 1_000_000, seed: int = 1) -> report.Report:
+    def check(self, points: int = 1_000_000, seed: int = 1) -> Report:
         """Does every law hold, and where is it worst? On `points` independent points for each law."""
         with precision.of(self.model):
-            return report.check(
+            return examined(
                 self.problem,
                 self.model,
                 self.multipliers,
@@ -354,16 +357,27 @@ class Solution(AbstractSolution):
         """A figure of the density of ψ_α along each coordinate, parameters included, at several stages of training."""
         return figures().marginals(self.problem, self.history, path=path)
 
-    def draw(self, directory: str | os.PathLike[str]) -> list[str]:
-        folder = checks.folder("draw", "directory", directory)
-        folder.mkdir(exist_ok=True)
-        self.plot(folder / "solution.png")
-        self.plot_history(folder / "history.png")
-        self.plot_samples(folder / "samples.png")
-        if 0 < len(self.problem.domain.parameters) <= 2:
-            self.plot_family(folder / "family.png")
-            self.plot_marginals(folder / "marginals.png")
-        return sorted(path.name for path in folder.glob("*.png"))
+    def pictures(self, checked: Report | None = None) -> dict[str, Any]:
+        family, fields = self.problem.domain.parameters, [n for n, p in self.problem.sought.items() if p.coordinates]
+        found = {"solution": self._marked(checked)}
+        worst = None if checked is None else least_reliable(checked)
+        if worst is not None and all(name in worst.where for name in family):
+            found["member"] = self._marked(checked, **{name: worst.where[name] for name in family})
+        if fields:
+            found["coefficients"] = self.plot(quantities=fields)
+        if 0 < len(family) <= 2:
+            found["family"] = self.plot_family(progress=False)
+        found |= {"history": self.plot_history(), "samples": self.plot_samples()}
+        if 0 < len(family) <= 2:
+            found["marginals"] = self.plot_marginals()
+        return {name: figure for name, figure in found.items() if figure is not None}
+
+    def _marked(self, checked: Report | None, **at: float) -> Any:
+        """The figure of the solution with the worst point of each law."""
+        findings = () if checked is None else checked.findings
+        marks = [Mark(number, f.where) for number, f in enumerate(findings, start=1)]
+        with precision.of(self.model):
+            return figures().solution(self.problem, self.model, at=at, marks=marks)
 
     def details(self, errors: xr.DataArray | None) -> dict[str, Any]:
         """Median and worst error over the parameters of a family, and where the worst is."""

@@ -7,6 +7,7 @@ import typer
 
 from ._data import app as data_app
 from ._list import list_problems
+from ._report import report_runs
 from ._solve import solve_problem
 
 app = typer.Typer(
@@ -18,4 +19,5 @@ app = typer.Typer(
 )
 app.command("list")(list_problems)
 app.command("solve")(solve_problem)
+app.command("report")(report_runs)
 app.add_typer(data_app, name="data")
