@@ -24,6 +24,7 @@ TABLE = (
             rejection shapes slices sobol surfaces""",
     },
     {
+        "tracking": "",
         "samplers": "_base _baselines _chains _drawn _points",
         "nn": "_chebyshev _embeddings _hard _learned _mlp _modes _operators _store _tiles",
         "reference": """_allen_cahn _burgers _burgers_sine _convection _corners _diffusion_sorption _gear _heat

@@ -37,7 +37,8 @@ WORDS = {
     "history": "Objective and constraints over the steps of training, and the multipliers that weigh them.",
     "family": "Relative error where the truth is known, and what is left of the equation, at each parameter.",
 }
-WIDE = 900  # pixels of a picture of a run beside others
+WIDE = 1000  # pixels of a picture of a run beside others
+LEGIBLE = 72  # pixels an inch, with which text of 8 points has 8 pixels
 
 
 class Law(NamedTuple):
@@ -195,7 +196,9 @@ def of_solution(
 def _words(name: str, found: Report) -> str:
     if name == "member":
         worst = least_reliable(found)
-        return "" if worst is None else f"The equation is worst at {place_words(worst.where)}; the same pictures there."
+        return "" if worst is None else f"The law {worst.name} is worst at {place_words(worst.where)}: the pictures there."
+    if name == "solution" and found.drawn:
+        return "Of an unseen sample: what goes in, what comes out, what the network gives, and the difference."
     return WORDS.get(name, "")
 
 
@@ -205,7 +208,8 @@ def place_words(where: Mapping[str, float]) -> str:
 
 def least_reliable(found: Report) -> Finding | None:
     """The law of a family that says where its members are worst."""
-    return next((f for f in found.findings if f.least_reliable), None)
+    known = [f for f in found.findings if f.least_reliable]
+    return max(known, key=lambda f: (f.tolerance is not None, f.excess), default=None)
 
 
 def write(path: str | os.PathLike[str], text: str) -> Path:
@@ -254,8 +258,9 @@ def side_by_side(directories: Sequence[Path]) -> str:
             rows.append((f"{words} {name}", [shown(v) for v in values]))
     figures = []
     for kind, words in TITLES.items():
-        pictures = [(name, _shrunk(d / f"{kind}.png")) for name, d in zip(names, directories, strict=True)]
-        if any(source for _, source in pictures):
+        files = [(name, directory / f"{kind}.png") for name, directory in zip(names, directories, strict=True)]
+        pictures = [(name, *_shrunk(file)) for name, file in files if file.exists()]
+        if pictures:
             figures.append((words, pictures))
     settings = lambda run: f"{run.get('problem')} {run.get('arguments')} --method {run.get('method')}: {run.get('chosen')}"
     return rendered(
@@ -268,15 +273,14 @@ def side_by_side(directories: Sequence[Path]) -> str:
     )
 
 
-def _shrunk(file: Path) -> str:
-    """A picture of a run, small enough for a page of many."""
+def _shrunk(file: Path) -> tuple[str, int]:
+    """A picture of a run, small enough for a page of many, and the least pixels across at which it is legible."""
     from PIL import Image
 
-    if not file.exists():
-        return ""
     with Image.open(file) as image:
+        inches = image.width / float(image.info.get("dpi", (180.0,))[0])
         small = image.convert("RGB")
         small.thumbnail((WIDE, WIDE))
     buffer = io.BytesIO()
     small.quantize(192).save(buffer, "png", optimize=True)
-    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}", round(LEGIBLE * inches)
