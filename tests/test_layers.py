@@ -44,9 +44,9 @@ TABLE = (
         "_spectral": "correction family fronts jets march members method newton system tiles",
     },
     {
-        "_result": """abstract conflicts constraints defect determined estimates evaluate features folds history
-            operator_solution outcome page plot plot_style plot_training prices promise quantities record report rows sizes
-            solution storage verdict""",
+        "_result": """abstract axes conflicts constraints defect determined estimates evaluate features folds history
+            operator_solution outcome page plot plot_moving plot_style plot_training plot_volume prices promise
+            quantities record report rows sizes solution storage verdict view volumes""",
     },
     {
         "_run": """best checkpoint controller door failure polynomials programs progress relax rules run source

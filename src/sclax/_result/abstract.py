@@ -39,6 +39,13 @@ def figures() -> Any:
     return plot
 
 
+def moving_pictures() -> Any:
+    """The same for those that move."""
+    from . import plot_moving
+
+    return plot_moving
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class AbstractSolution(abc.ABC):
     """A trained network with the problem that it solves. Two final classes: `Solution` and `OperatorSolution`.

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from .._base import Model, Points, checks
 from .._places import TIME
 from .._problem import OperatorProblem, Problem, Samples, formula_at
-from . import evaluate
+from . import evaluate, plot_volume
 from .history import History
 from .plot_style import ACCENT, COLOURS, INK, SECOND, STYLE, Path_, label, mark, shown_axes, subplots
 from .plot_style import finish as finish
@@ -90,11 +90,16 @@ def solution(
         panels = [(label(name), field(by_name(problem, model, name, points)), "solution") for name in quantities]
     else:
         panels = _panels(problem, model, points, truth, shown, field)
+    solid = tuple(quantities) or problem.unknowns if len(problem.domain.space) == 3 and TIME not in shown else ()
     # At most four side by side, which still fit a page.
-    columns = len(panels) if len(panels) <= 4 else -(-len(panels) // 2) if len(panels) <= 8 else 4
-    figure, plots = subplots(columns, -(-len(panels) // columns))
-    for spare in plots[len(panels) :]:
+    count = len(panels) + plot_volume.PANELS * len(solid)
+    columns = count if count <= 4 else -(-count // 2) if count <= 8 else 4
+    figure, plots = subplots(columns, -(-count // columns))
+    for spare in plots[count:]:
         spare.set_visible(False)
+    for k, name in enumerate(solid):
+        first = len(panels) + plot_volume.PANELS * k
+        plot_volume.draw(figure, plots[first : first + plot_volume.PANELS], problem, model, name, fixed, _image)
     if fixed:
         text = ", ".join(f"{label(n)} = {axes[n][0]:.4g}" for n in fixed)
         figure.suptitle(text, fontsize=10, color=INK)
