@@ -57,7 +57,7 @@ TABLE = (
             _lid_driven_cavity _load _lorenz _navier_stokes _operators _reaction_diffusion _registry _rows _settings
             _shapes""",
     },
-    {"cli": "_data _list _report _saying _solve _summary _words"},
+    {"cli": "_data _list _report _saying _solve _summary _view _words"},
 )
 ROW = {package: number for number, row in enumerate(TABLE) for package in row}
 FILES = {package: set(files.split()) for row in TABLE for package, files in row.items()}

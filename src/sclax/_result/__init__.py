@@ -19,3 +19,4 @@ from .solution import Solution as Solution
 from .storage import load_solution as load_solution
 from .storage import solution_of as solution_of
 from .verdict import sizes_of as sizes_of
+from .view import server as server

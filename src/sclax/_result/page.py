@@ -93,7 +93,7 @@ def _escaped(text: str) -> str:
     return escape(text)
 
 
-def _title(solution: AbstractSolution) -> str:
+def title_of(solution: AbstractSolution) -> str:
     recipe = solution.problem.recipe
     if recipe is not None:
         return recipe.name.replace("_", " ")
@@ -162,7 +162,7 @@ def of_solution(
         {"title": TITLES[name], "words": _words(name, found), "pieces": list(plot.pieces(figure))}
         for name, figure in pictures.items()
     ]
-    arguments = {"problem": _title(solution), "method": repr(solution.method)}
+    arguments = {"problem": title_of(solution), "method": repr(solution.method)}
     settings = [
         *arguments.items(),
         ("seed", solution.seed),
@@ -172,7 +172,7 @@ def of_solution(
     ]
     return rendered(
         "report.html",
-        title=_title(solution),
+        title=title_of(solution),
         solved=found.solved,
         verdict=found.verdict.words,
         head=found.head,

@@ -15,9 +15,10 @@ from .._places import TIME
 from .._problem import OperatorProblem, Problem, Samples, formula_at
 from . import evaluate, plot_volume
 from .history import History
-from .plot_style import ACCENT, COLOURS, INK, SECOND, STYLE, Path_, label, mark, shown_axes, subplots
+from .plot_style import ACCENT, COLOURS, INK, SECOND, STYLE, Path_, label, mark, subplots
 from .plot_style import finish as finish
 from .plot_style import pieces as pieces
+from .plot_style import shown_axes as shown_axes
 from .plot_training import history as history
 from .plot_training import marginals as marginals
 from .plot_training import samples as samples
@@ -25,9 +26,11 @@ from .quantities import by_name
 from .report import Mark
 
 
-def _slice(problem: Problem, at: Mapping[str, float]) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
+def _slice(
+    problem: Problem, at: Mapping[str, float], shown: tuple[str, ...] | None
+) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
     domain = problem.domain
-    shown = shown_axes(problem)
+    shown = shown_axes(problem) if shown is None else shown
     for name in at:
         if name not in domain.names or name in shown:
             rest = [n for n in domain.names if n not in shown]
@@ -61,10 +64,11 @@ def solution(
     at: Mapping[str, float] | None = None,
     quantities: Sequence[str] = (),
     marks: Sequence[Mark] = (),
+    shown: tuple[str, ...] | None = None,
 ) -> Figure:
     """For each unknown: the solution, its error where there is a reference; and the residuals of the interior. Or some
-    quantities by name. `marks` are numbers at points."""
-    shown, axes = _slice(problem, at or {})
+    quantities by name. `marks` are numbers at points, `shown` the coordinates of the axes."""
+    shown, axes = _slice(problem, at or {}, shown)
     names = problem.domain.names
     fixed = {name: float(axes[name][0]) for name in names if name not in shown}
     family = {name: value for name, value in fixed.items() if name in problem.domain.parameters}
@@ -174,8 +178,14 @@ def _widened(ends: tuple[float, float]) -> tuple[float, float]:
     return ends[0] - margin, ends[1] + margin
 
 
-def family(errors: xr.DataArray | None, residuals: xr.Dataset, path: Path_ = None) -> Figure:
-    """Relative error, where it is known, and root mean square of the residual over one or two parameters."""
+def family(
+    errors: xr.DataArray | None,
+    residuals: xr.Dataset,
+    path: Path_ = None,
+    here: Mapping[str, float] | None = None,
+) -> Figure:
+    """Relative error, where it is known, and root mean square of the residual over one or two parameters; `here` is a
+    member that is marked."""
     panels = [("rms residual", residuals["rms"])]
     if errors is not None:
         panels.insert(0, ("relative $L_2$ error", errors))
@@ -189,9 +199,13 @@ def family(errors: xr.DataArray | None, residuals: xr.Dataset, path: Path_ = Non
         if len(names) == 1:
             axis.semilogy(x, values.values, color=SECOND, lw=1.4)
             axis.set_title(title, fontsize=10, color=INK)
+            if here is not None:
+                axis.axvline(here[names[0]], color=ACCENT, lw=1.6)
             continue
         axis.set_ylabel(label(names[1]), fontsize=10)
         error_image(figure, axis, values, title)
+        if here is not None:
+            axis.plot(*([here[name]] for name in names), "o", ms=9, mfc="none", mec=ACCENT, mew=2)
     return finish(figure, path)
 
 
