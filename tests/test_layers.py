@@ -32,8 +32,8 @@ TABLE = (
             _support _wave""",
     },
     {
-        "_laws": """conditions derived equations fields integrals laplacian law losses mathml nearby observations smoothed
-            structure tables unknowns words""",
+        "_laws": """conditions derived equations fields integrals laplacian law losses mathml nearby observations
+            smoothed structure tables unknowns words""",
         "data": """_cache _files _formats _generators _hdf5 _matlab _pickles _plot _random_fields _readers _seals
             _stored _tensors""",
     },

@@ -1,4 +1,4 @@
-"""Callbacks that hand the records of a run to an experiment tracker: `solve(problem, callback=tracking.TensorBoard("logs"))`.
+"""Callbacks that hand the records of a run to an experiment tracker, `callback=tracking.TensorBoard("logs")` say.
 
 Each takes the package of the tracker, and none is needed for anything else.
 """

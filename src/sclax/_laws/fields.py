@@ -6,6 +6,7 @@ Laplacians over many coordinates take one pass with all directions at once.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
 from typing import Any, TypeVar
 
 import equinox as eqx
@@ -224,7 +225,7 @@ class NamedFunction(eqx.Module):
         words = tuple(self.vocabulary.spelt(q) for q in self.quantities)
         called = "<mo>,</mo>".join(mathml.name(word) for word in words)
         shown = mathml.expressions(self.function, words)
-        return shown or (f"<mi>{self.function!r}</mi><mo>(</mo>{called}<mo>)</mo>",)
+        return shown or (f"<mi>{escape(repr(self.function))}</mi><mo>(</mo>{called}<mo>)</mo>",)
 
     def restricted(self, values: Mapping[Quantity, Array]) -> Any:
         """The function at quantities that are known already."""

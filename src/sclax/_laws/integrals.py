@@ -13,7 +13,6 @@ from jaxtyping import Array, Float
 
 from .._base import Model, checks, precision
 from .._places import AbstractPlace, Box, Pinned, Where, locate
-from . import mathml
 from .fields import Constant, NamedFunction, components, named, named_on
 from .law import AbstractCondition, AbstractNamed, Law, Parameters
 from .tables import Table, is_table

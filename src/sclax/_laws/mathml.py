@@ -12,17 +12,14 @@ from jax.extend import core
 from .._base import Traced
 
 MOST = 60  # operations that a person still reads
-GREEK = dict(
-    zip(
-        "alpha beta gamma delta epsilon eta theta kappa lambda mu nu xi rho sigma tau phi chi psi omega".split(),
-        "αβγδεηθκλμνξρστφχψω",
-        strict=True,
-    )
-)
+GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eta": "η", "theta": "θ", "kappa": "κ",
+    "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "chi": "χ",
+    "psi": "ψ", "omega": "ω",
+}  # fmt: skip
 SUM, PRODUCT, POWER, ATOM = range(4)  # how tightly a text holds together
-FUNCTIONS = {"log": "ln", "log1p": "log1p", "abs": "abs"} | {
-    name: name for name in "sin cos tan sinh cosh tanh exp asin acos atan erf sign logistic".split()
-}
+PLAIN = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "asin", "acos", "atan", "erf", "sign", "logistic")
+FUNCTIONS = {"log": "ln", "log1p": "log1p", "abs": "abs", **{function: function for function in PLAIN}}
 SAME = {"convert_element_type", "copy", "reshape", "squeeze", "broadcast_in_dim", "stop_gradient", "copy_p"}
 INSIDE = ("jaxpr", "call_jaxpr")  # where an operation keeps those that it is made of
 

@@ -11,7 +11,7 @@ from .history import largest as largest
 from .operator_solution import OperatorSolution as OperatorSolution
 from .outcome import RESULTS as RESULTS
 from .page import side_by_side as side_by_side
-from .page import write as write_page
+from .page import write_page as write_page
 from .promise import Promise as Promise
 from .record import versions as versions
 from .report import Report as Report

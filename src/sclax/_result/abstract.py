@@ -214,7 +214,7 @@ class AbstractSolution(abc.ABC):
         checks.folder("report", "path", path)
         checked = self.check(points=100_000) if checked is None else checked
         record = self.record(checked=checked) if record is None else record
-        return page.write(path, page.of_solution(self, checked, record, self.pictures(checked), command))
+        return page.write_page(path, page.of_solution(self, checked, record, self.pictures(checked), command))
 
     def draw(
         self,
@@ -232,7 +232,7 @@ class AbstractSolution(abc.ABC):
         pictures = self.pictures(checked)
         for name, figure in pictures.items():
             figures().finish(figure, folder / f"{name}.png")
-        page.write(folder / "report.html", page.of_solution(self, checked, record, pictures, command))
+        page.write_page(folder / "report.html", page.of_solution(self, checked, record, pictures, command))
         return sorted([*(f"{name}.png" for name in pictures), "report.html"])
 
     def _repr_html_(self) -> str:

@@ -109,8 +109,7 @@ def command_of(solution: AbstractSolution) -> str:
         return f"import sclax as scl\n\nsolution = scl.solve(problem, seed={solution.seed}{steps})"
     arguments = ", ".join(f"{name}={value!r}" for name, value in recipe.arguments)
     return (
-        f"import sclax as scl\n\n"
-        f"solution = scl.solve(scl.zoo.{recipe.name}({arguments}), seed={solution.seed}{steps})"
+        f"import sclax as scl\n\nsolution = scl.solve(scl.zoo.{recipe.name}({arguments}), seed={solution.seed}{steps})"
     )
 
 
@@ -122,9 +121,8 @@ def _numbers(found: Report, record: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "relative_l2_worst" in record:
         where = ", ".join(f"{name} = {value:.4g}" for name, value in record["worst_parameters"].items())
         rows.append((f"worst of the family, at {where}", shown(record["relative_l2_worst"])))
-    for name in ("nearest_neighbour", "interpolation"):
-        if name in record:
-            rows.append((f"baseline: {name.replace('_', ' ')}", shown(record[name])))
+    baselines = [name for name in ("nearest_neighbour", "interpolation") if name in record]
+    rows += [(f"baseline: {name.replace('_', ' ')}", shown(record[name])) for name in baselines]
     rows += [
         ("constraints", "all hold" if found.holds else "some violated"),
         ("training", f"{record['seconds']:.3g} s, {record['steps']:,} steps"),
@@ -196,7 +194,9 @@ def of_solution(
 def _words(name: str, found: Report) -> str:
     if name == "member":
         worst = least_reliable(found)
-        return "" if worst is None else f"The law {worst.name} is worst at {place_words(worst.where)}: the pictures there."
+        return (
+            "" if worst is None else f"The law {worst.name} is worst at {place_words(worst.where)}: the pictures there."
+        )
     if name == "solution" and found.drawn:
         return "Of an unseen sample: what goes in, what comes out, what the network gives, and the difference."
     return WORDS.get(name, "")
@@ -212,7 +212,7 @@ def least_reliable(found: Report) -> Finding | None:
     return max(known, key=lambda f: (f.tolerance is not None, f.excess), default=None)
 
 
-def write(path: str | os.PathLike[str], text: str) -> Path:
+def write_page(path: str | os.PathLike[str], text: str) -> Path:
     """Writes a page whole or not at all."""
     file = checks.folder("report", "path", path)
     with replaced(file) as temporary:
@@ -251,7 +251,11 @@ def side_by_side(directories: Sequence[Path]) -> str:
         ("operator evaluations", [shown(run.get("operator_evaluations")) for run in runs]),
         ("converged", ["yes" if run.get("converged") else "no" for run in runs]),
     ]
-    for key, words in (("sup_residual", "max |r| of"), ("violations", "violation of"), ("multipliers", "multiplier of")):
+    for key, words in (
+        ("sup_residual", "max |r| of"),
+        ("violations", "violation of"),
+        ("multipliers", "multiplier of"),
+    ):
         for name in every(key):
             values = [(run.get(key) or {}).get(name) for run in runs]
             values = [max(v, default=None) if isinstance(v, list) else v for v in values]
@@ -262,7 +266,9 @@ def side_by_side(directories: Sequence[Path]) -> str:
         pictures = [(name, *_shrunk(file)) for name, file in files if file.exists()]
         if pictures:
             figures.append((words, pictures))
-    settings = lambda run: f"{run.get('problem')} {run.get('arguments')} --method {run.get('method')}: {run.get('chosen')}"
+    settings = lambda run: (
+        f"{run.get('problem')} {run.get('arguments')} --method {run.get('method')}: {run.get('chosen')}"
+    )
     return rendered(
         "compared.html",
         runs=[{"name": name, "settings": settings(run)} for name, run in zip(names, runs, strict=True)],

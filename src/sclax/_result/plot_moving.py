@@ -64,8 +64,8 @@ def _mover(problem: Problem, over: str | None) -> str:
         over = TIME if TIME in movers else movers[0] if movers else None
     if over not in movers:
         raise ValueError(
-            f"animate: `over` must be time or a parameter of a family, {checks.listed(movers) or 'of which there is none'}; "
-            f"got {over!r}."
+            "animate: `over` must be time or a parameter of a family, "
+            f"{checks.listed(movers) or 'of which there is none'}; got {over!r}."
         )
     return over
 

@@ -318,9 +318,7 @@ class Solution(AbstractSolution):
             `solution.animate("u.gif")`; `solution.animate("family.html", over="beta")`
         """
         with precision.of(self.model):
-            return moving_pictures().moving(
-                self.problem, self.model, path, quantities, over, frames, fps, coordinates
-            )
+            return moving_pictures().moving(self.problem, self.model, path, quantities, over, frames, fps, coordinates)
 
     def to_vtk(
         self, path: str | os.PathLike[str], quantities: Sequence[str] = (), points: int = 0, **coordinates: Any

@@ -74,8 +74,8 @@ def of_member(problem: Any, model: Model, member: Mapping[str, float]) -> Verdic
 def _measured(
     problem: Any, model: Model, member: Mapping[str, float] | None = None
 ) -> tuple[Any, list[Rows], list[Size], np.ndarray]:
-    """An answer as a function, its laws at fresh points, their sizes, and its values over the domain; of one member of a
-    family where its parameters are given."""
+    """An answer as a function, its laws at fresh points, their sizes, and its values over the domain; of one member of
+    a family where its parameters are given."""
     answer = defect.answer_as(problem, model)
     terms = [evaluate.whole(problem, term) for term in problem.terms]
     laws = [drawn(problem, model, answer, term, k, member) for k, term in enumerate(terms)]
@@ -92,7 +92,7 @@ def _of_points(problem: Any, model: Model, member: Mapping[str, float] | None = 
     notes, folded = [], []
     try:
         folded = folds(problem, model, answer, laws) if max(relative.values(), default=0.0) <= EQUATION else []
-        notes += determined.notes(problem, laws, scales)
+        notes += [] if member else determined.notes(problem, laws, scales)
         found = defect.estimated(problem, model, laws, scales, member)
     except Exception as error:  # whatever a law of the user's own does, the rest of a report stands
         found = defect.Defect(None, note=f"{type(error).__name__}: {error}"[:200])

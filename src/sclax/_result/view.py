@@ -6,12 +6,11 @@ Everything is computed in the server, which listens on 127.0.0.1 only, answers o
 from __future__ import annotations
 
 import functools
-import http.server
 import json
 import threading
 import urllib.parse
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,9 @@ from . import page
 from .abstract import AbstractSolution, figures
 from .axes import middle
 from .verdict import of_member, percent
+
+if TYPE_CHECKING:
+    import http.server
 
 HOST = "127.0.0.1"
 MAP = {1: 24, 2: 8}  # members along each parameter of the map of residuals, by the number of parameters
@@ -106,6 +108,8 @@ class OfSamples:
 
 def server(solution: AbstractSolution, port: int = 0) -> http.server.ThreadingHTTPServer:
     """A server of the page of a solution, on a port of this machine alone; `serve_forever()` starts it."""
+    import http.server
+
     shown = OfPoints(solution) if solution.problem.pointwise else OfSamples(solution)
     # One picture and one verdict at a time; a verdict takes seconds, which no picture should wait for.
     drawing, judging = threading.Lock(), threading.Lock()

@@ -53,7 +53,9 @@ def write(
         now = held if time is None else {**held, TIME: time}
         values = solution(**at, **now)
         found = values if isinstance(values, dict) else {problem.unknowns[0]: values}
-        found |= {name: solution(name, **at, **now) for name in (quantities,) * isinstance(quantities, str) or quantities}
+        found |= {
+            name: solution(name, **at, **now) for name in (quantities,) * isinstance(quantities, str) or quantities
+        }
         for name, array in found.items():
             mesh.point_data[name] = np.asarray(array, float)
         one = file if time is None else file.with_name(f"{file.stem}_{number:04d}.vtu")
@@ -64,9 +66,7 @@ def write(
         written.append(one)
     if TIME not in domain.names:
         return written
-    rows = "".join(
-        f'<DataSet timestep="{time}" file="{one.name}"/>' for time, one in zip(times, written, strict=True)
-    )
+    rows = "".join(f'<DataSet timestep="{time}" file="{one.name}"/>' for time, one in zip(times, written, strict=True))
     series = file.with_suffix(".pvd")
     with replaced(series) as temporary:
         temporary.write_text(f'<VTKFile type="Collection" version="0.1"><Collection>{rows}</Collection></VTKFile>')

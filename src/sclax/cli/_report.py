@@ -9,7 +9,9 @@ from ._saying import console_of, fail
 
 
 def report_runs(
-    directories: Annotated[list[Path], typer.Argument(help="Run directories that `sclax solve` wrote.", metavar="DIR...")],
+    directories: Annotated[
+        list[Path], typer.Argument(help="Run directories that `sclax solve` wrote.", metavar="DIR...")
+    ],
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("comparison.html"),
 ) -> None:
     """Puts several runs side by side in one page, which needs no other file."""
