@@ -134,7 +134,8 @@ def test_the_report_in_a_browser(solved, page, tmp_path, width):
     scales = page.run("return [...document.images].map(i => i.getBoundingClientRect().width / i.naturalWidth)")
     assert len(scales) >= 4
     assert min(scales) * 8 * 150 / 72 >= 8  # of 8 points at 150 dots an inch, in pixels
-    assert page.run("return document.querySelector('math').getBoundingClientRect().height") > 10
+    heights = page.run("return [...document.querySelectorAll('math')].map(m => m.getBoundingClientRect().height)")
+    assert max(heights) > 15  # typeset, with indices below the line
 
 
 @browser.needs_browser
@@ -190,9 +191,12 @@ def waited(page, value):
     """Until picture and verdict are those of a value of the slider."""
     ends = time.monotonic() + 240
     while time.monotonic() < ends:
-        at = page.run("return [document.getElementById('pictures').dataset.at, verdict.dataset.at]")
-        if at == [f"c={value:g}"] * 2:
-            return page.run("return [words.textContent, verdict.className, document.images[0].src]")
+        parts = "pictures", "verdict"
+        if [page.run("return document.getElementById(arguments[0]).dataset.at", p) for p in parts] == [
+            f"c={value:g}"
+        ] * 2:
+            head = page.run("const v = document.getElementById('verdict'); return [v.innerText, v.className]")
+            return *head, page.run("return document.images[0].src")
         time.sleep(0.1)
     raise AssertionError(f"no answer for c = {value}")
 
@@ -204,11 +208,11 @@ def test_moving_a_slider_moves_picture_and_verdict(served, page, tmp_path, monke
     move = "const i = document.querySelector('input'); i.value = arguments[0]; i.dispatchEvent(new Event('input'));"
     page.run(move, 1.5)
     words, kind, picture = waited(page, 1.5)
-    assert words.startswith("This is a solution")
+    assert words.startswith("✓ This is a solution")
     assert kind == "verdict"
     page.run(move, 3)
     after = waited(page, 3)
-    assert after[0].startswith("This is NOT a solution")
+    assert after[0].startswith("✗ This is NOT a solution")
     assert after[1] == "verdict bad"
     assert after[2] != picture
     titles = page.run("return [...document.images].map(i => i.alt)")
