@@ -1,6 +1,7 @@
 """A domain as a small picture, SVG that needs no plotting library."""
 
 from html import escape
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -52,7 +53,7 @@ def svg(domain: Box) -> str:
     )
 
 
-def _word(x: float, y: float, text: str, anchor: str, italic: bool = False) -> str:
+def _word(x: Any, y: Any, text: str, anchor: str, italic: bool = False) -> str:
     slanted = ' font-style="italic"' if italic else ""
     return f'<text x="{float(x):.1f}" y="{float(y):.1f}" text-anchor="{anchor}"{slanted}>{escape(text)}</text>'
 

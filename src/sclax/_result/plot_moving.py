@@ -89,8 +89,8 @@ def _pictures(
     size = mesh[shown[0]].shape
 
     def at_value(value: float) -> list[np.ndarray]:
-        where = {**held, over: value}
-        columns = [np.broadcast_to(mesh.get(n, where.get(n)), size).ravel() for n in problem.domain.names]
+        where: dict[str, Any] = {**held, over: value, **mesh}
+        columns = [np.broadcast_to(where[n], size).ravel() for n in problem.domain.names]
         points = jnp.asarray(np.stack(columns, axis=-1))
         inside = evaluate.inside(problem, points)
         found = [np.asarray(by_name(problem, model, name, points), float) for name in names]

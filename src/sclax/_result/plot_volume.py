@@ -103,7 +103,8 @@ def _values(
 ) -> np.ndarray:
     mesh = dict(zip(sides, np.meshgrid(*sides.values(), indexing="ij"), strict=True))
     size = next(iter(mesh.values())).shape
-    columns = [np.broadcast_to(mesh.get(n, fixed.get(n)), size).ravel() for n in problem.domain.names]
+    where: dict[str, Any] = {**fixed, **mesh}
+    columns = [np.broadcast_to(where[n], size).ravel() for n in problem.domain.names]
     points = jnp.asarray(np.stack(columns, axis=-1))
     found = np.where(evaluate.inside(problem, points), np.asarray(by_name(problem, model, name, points), float), np.nan)
     return found.reshape(size)

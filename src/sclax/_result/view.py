@@ -53,7 +53,7 @@ class OfPoints:
         names = sorted((n for n in self.domain.names if n not in self.shown), key=lambda n: n in self.domain.space)
         ends = {name: self.domain.ends(name) for name in names}
         at = {name: middle(self.solution.problem, name) for name in names}
-        return [Slider(n, *ends[n], (ends[n][1] - ends[n][0]) / 200, at[n]) for n in names]
+        return [Slider(n, low, high, (high - low) / 200, at[n]) for n, (low, high) in ends.items()]
 
     @functools.cached_property
     def residuals(self) -> Any:
