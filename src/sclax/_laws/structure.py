@@ -51,7 +51,8 @@ class PeriodicResidual(AbstractNamed):
     shift: float = eqx.field(static=True)
 
     def written(self):
-        x = mathml.name(self.function.vocabulary.coordinates[self.coordinate])
+        words: Vocabulary = self.function.vocabulary  # pyright: ignore[reportAttributeAccessIssue] -- no constant agrees
+        x = mathml.name(words.coordinates[self.coordinate])
         at = lambda where: f"<mo>(</mo>{where}<mo>)</mo>"
         there = at(f"{x}<mo>+</mo>{mathml.number(self.shift)}")
         return tuple(f"<mrow>{part}</mrow>{there}<mo>=</mo>{part}{at(x)}" for part in self.function.written())
