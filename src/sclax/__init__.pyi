@@ -1,4 +1,5 @@
 from . import data as data
+from . import experiments as experiments
 from . import nn as nn
 from . import reference as reference
 from . import samplers as samplers

@@ -1,0 +1,16 @@
+from . import pinnacle as pinnacle
+from ._catalogue import FIGURES as FIGURES
+from ._catalogue import TABLES as TABLES
+from ._catalogue import Figure as Figure
+from ._gathering import cluster as cluster
+from ._gathering import processes as processes
+from ._records import SCALES as SCALES
+from ._records import Experiment as Experiment
+from ._records import Mode as Mode
+from ._records import Published as Published
+from ._records import Run as Run
+from ._records import Scale as Scale
+from ._reproducing import Reproduced as Reproduced
+from ._reproducing import known_words as known_words
+from ._reproducing import reproduce as reproduce
+from ._tables import Table as Table
