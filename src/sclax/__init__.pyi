@@ -72,6 +72,7 @@ from ._run import Task as Task
 from ._run import solve as solve
 from ._spectral import Spectral as Spectral
 from ._version import __version__ as __version__
+from .experiments import sweep as sweep
 from .samplers import R3 as R3
 from .samplers import RAD as RAD
 from .samplers import AbstractSampler as AbstractSampler

@@ -2,6 +2,12 @@ from . import pinnacle as pinnacle
 from ._catalogue import FIGURES as FIGURES
 from ._catalogue import TABLES as TABLES
 from ._catalogue import Figure as Figure
+from ._comparing import Budget as Budget
+from ._comparing import Compared as Compared
+from ._comparing import built as built
+from ._comparing import compare as compare
+from ._comparing import is_file as is_file
+from ._comparing import row_of as row_of
 from ._gathering import cluster as cluster
 from ._gathering import processes as processes
 from ._records import SCALES as SCALES
@@ -13,4 +19,8 @@ from ._records import Scale as Scale
 from ._reproducing import Reproduced as Reproduced
 from ._reproducing import known_words as known_words
 from ._reproducing import reproduce as reproduce
+from ._sweeping import Options as Options
+from ._sweeping import Sweep as Sweep
+from ._sweeping import sweep as sweep
+from ._sweeping import swept as swept
 from ._tables import Table as Table

@@ -51,9 +51,7 @@ def posed(run: Run) -> Posed:
     else:
         steps, seconds = row.steps if scale.steps is None else scale.steps, None
     stages = 1 if second_order or run.experiment.kind == "operator" else scale.stages
-    return Posed(
-        row.problem, row.model, row.method, steps, seconds, run.seed, stages, scale.check, scale.family
-    )
+    return Posed(row.problem, row.model, row.method, steps, seconds, run.seed, stages, scale.check, scale.family)
 
 
 def _small(domain: Any, outputs: int, key: Key) -> Model:
@@ -180,4 +178,3 @@ BUILDERS: dict[str, Callable[[Run], zoo.Row]] = {
     "invariance": _invariance,
     "suite": _suite,
 }
-

@@ -51,9 +51,7 @@ FIGURES: dict[str, Figure] = {
     ),
     "figure8": Figure("Parametric Helmholtz: error over training", "curves", (_HELMHOLTZ[0], _HELMHOLTZ[-1])),
     "figure9a": Figure("Parametric Helmholtz, coarse grid: error", "over_parameters", _HELMHOLTZ[:2]),
-    "figure9b": Figure(
-        "Parametric Helmholtz, fine grid: error", "over_parameters", (_HELMHOLTZ[0], _HELMHOLTZ[-1])
-    ),
+    "figure9b": Figure("Parametric Helmholtz, fine grid: error", "over_parameters", (_HELMHOLTZ[0], _HELMHOLTZ[-1])),
     "figure10": Figure("Parametric Helmholtz: marginals of ψ₀", "samples", _HELMHOLTZ[:1]),
     "figure11": Figure("Burgers: errors of samples", "boxes", _BURGERS),
     "figure12": Figure("Burgers: multipliers in training, and their distribution", "multipliers", _BURGERS[1:]),

@@ -196,6 +196,8 @@ def cluster(address: str) -> Iterator[AbstractPool]:
             yield OnExecutor(client, threads)
         return
     if "://" not in address:
-        raise ValueError(f"--cluster {address!r}: write local:2 for two workers here, or tcp://HOST:8786 for a scheduler.")
+        raise ValueError(
+            f"--cluster {address!r}: write local:2 for two workers here, or tcp://HOST:8786 for a scheduler."
+        )
     with distributed.Client(address) as client:
         yield OnExecutor(client, 1)

@@ -1,4 +1,4 @@
-"""Experiments as values: what is solved, how, for how long, and what was published; a run is one of them with a seed."""
+"""Experiments as values: what is solved, how, for how long, and what was published; a run is one with a seed."""
 
 import dataclasses
 import json
@@ -61,8 +61,8 @@ class Experiment:
     """A row of a table or a panel of a figure: a problem, a method, and what was published.
 
     `problem` is one of the zoo, of the suite or of the figures, `arguments` are pairs of a name and a value, and
-    `method` is `scl` (which a mode decides on), or a baseline: `pinn`, `r3`, `average`, … `at` is the grid of parameters
-    of a discretised PINN. `row` groups the methods of one problem.
+    `method` is `scl` (which a mode decides on), or a baseline: `pinn`, `r3`, `average`, … `at` is the grid of
+    parameters of a discretised PINN. `row` groups the methods of one problem.
 
     !!! example
         `scl.experiments.TABLES["table1"][0].published.value`

@@ -1,10 +1,10 @@
 """One run in a directory of its own: trained, measured, and written whole, its record last of all.
 
-    NAME/checkpoint/     the state of training, from which a killed run goes on
-    NAME/curve.json      what was measured at the stages that are over
-    NAME/solution.scl    the solution
-    NAME/arrays.npz      what figures need: history, errors over parameters and samples, values on a grid
-    NAME/record.json     the run in numbers: a run that has one is finished
+NAME/checkpoint/     the state of training, from which a killed run goes on
+NAME/curve.json      what was measured at the stages that are over
+NAME/solution.scl    the solution
+NAME/arrays.npz      what figures need: history, errors over parameters and samples, values on a grid
+NAME/record.json     the run in numbers: a run that has one is finished
 """
 
 import contextlib
@@ -93,9 +93,7 @@ def _conduct(job: Job, directory: Path, progress: bool) -> dict[str, Any]:
 def _trained(posed: Posed, directory: Path, progress: bool) -> tuple[AbstractSolution, list[dict[str, Any]]]:
     """Training in stages, stopped and resumed, and what was measured at the end of each."""
     curve = read(directory / CURVE) or []
-    limits = [posed.steps]
-    if posed.stages > 1 and posed.steps is not None:
-        limits = sorted({round(posed.steps * k / posed.stages) or 1 for k in range(1, posed.stages + 1)})
+    limits = _limits(posed)
     # The last one again, if it was measured already: its solution is needed.
     for k in range(min(len(curve), len(limits) - 1), len(limits)):
         solution = solve(
@@ -103,8 +101,7 @@ def _trained(posed: Posed, directory: Path, progress: bool) -> tuple[AbstractSol
             posed.model,
             posed.method,
             seed=posed.seed,
-            steps=limits[k],
-            seconds=posed.seconds,
+            **limits[k],
             checkpoint=directory / "checkpoint",
             progress=progress,
         )
@@ -114,6 +111,15 @@ def _trained(posed: Posed, directory: Path, progress: bool) -> tuple[AbstractSol
             curve.append(_point(solution, posed))
             write(directory / CURVE, curve)
     return solution, curve  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
+def _limits(posed: Posed) -> list[dict[str, Any]]:
+    """When to stop in each stage."""
+    shares = [(k + 1) / posed.stages for k in range(posed.stages)]
+    if posed.steps is not None:
+        steps = sorted({max(round(posed.steps * share), 1) for share in shares})
+        return [{"steps": stop, "seconds": posed.seconds} for stop in steps]
+    return [{"seconds": None if posed.seconds is None else posed.seconds * share} for share in shares]
 
 
 def _point(solution: AbstractSolution, posed: Posed) -> dict[str, Any]:
@@ -143,12 +149,13 @@ def _arrays(solution: AbstractSolution, errors: Any) -> dict[str, np.ndarray]:
 
 
 def _on_a_grid(solution: Any) -> dict[str, np.ndarray]:
-    """Values on a product grid, where there are two coordinates and no family."""
-    names = solution.problem.domain.names
-    if len(names) != 2 or solution.problem.domain.parameters:
-        return {}
+    """The coordinates and their ends; and values on a product grid, where there are two and no family."""
+    names, domain = solution.problem.domain.names, solution.problem.domain
+    about = {"names": np.asarray(names), "ends": np.asarray([domain.ends(name) for name in names], float)}
+    if len(names) != 2 or domain.parameters:
+        return about
     grid = solution.grid(**dict.fromkeys(names, GRID))
-    return {f"grid/{name}": grid[name].values for name in (*names, *solution.problem.unknowns)}
+    return about | {f"grid/{name}": grid[name].values for name in (*names, *solution.problem.unknowns)}
 
 
 def _of_samples(solution: Any) -> dict[str, np.ndarray]:

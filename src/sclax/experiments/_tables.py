@@ -48,7 +48,15 @@ class Table(NamedTuple):
         body = [line(self.header), r"\midrule", *map(line, self.rows)]
         columns = "l" + "r" * (len(self.header) - 1)
         return "\n".join(
-            [f"% {self.title}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}", ""]
+            [
+                f"% {self.title}",
+                rf"\begin{{tabular}}{{{columns}}}",
+                r"\toprule",
+                *body,
+                r"\bottomrule",
+                r"\end{tabular}",
+                "",
+            ]
         )
 
     def write(self, stem: Path) -> list[Path]:
@@ -90,7 +98,7 @@ HEADER = ("experiment", "method", "published", "ours", "ratio", "s", "evaluation
 def table_of(
     title: str, experiments: Sequence[Experiment], records: Mapping[Experiment, Sequence[Mapping[str, Any]]]
 ) -> Table:
-    """A row for each experiment. `success` counts the seeds whose error is at most the published one plus its spread."""
+    """A row for each experiment. `success`: seeds whose error is at most the published one plus its spread."""
     rows = []
     for experiment in experiments:
         own, published = records[experiment], experiment.published

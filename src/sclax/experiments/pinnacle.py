@@ -136,8 +136,8 @@ def _plate(quick: bool) -> dict[str, np.ndarray]:
 
 
 def heat_2d_cg(quick: bool = False) -> Problem:
-    """uₜ = Δu on [−8, 8] × [−12, 12] less 17 disks,  u = 0 at first,  Robin walls,  t ≤ 3; against finite elements on two
-    meshes, whose difference is `reference.plate_with_disks().attrs["error"]`. `quick` takes coarse ones."""
+    """uₜ = Δu on [−8, 8] × [−12, 12] less 17 disks,  u = 0 at first,  Robin walls,  t ≤ 3; against finite elements on
+    two meshes, whose difference is `reference.plate_with_disks().attrs["error"]`. `quick` takes coarse ones."""
     domain: Any = Box(x=(-8.0, 8.0), y=(-12.0, 12.0))
     for x, y, radius, _ in reference.PLATE_DISKS:
         domain = domain - Disk(x=x, y=y, radius=radius, name="warm" if radius > 0.7 else "cool")

@@ -18,6 +18,7 @@ PLATE_DISKS = (
     *((x, y, 0.4, 1.0) for x, y in ((-6.5, -6), (6.5, -6), (-6.5, 0), (6.5, 0), (-6.5, 6), (6.5, 6))),
 )
 
+
 def plate_with_disks(size: float = SIZE, steps: int = STEPS) -> xr.Dataset:
     """u at scattered points and 12 times:  uₜ = Δu  on a plate less 17 disks,  u = 0 at first,  Robin walls.
 
