@@ -11,11 +11,11 @@ EQUATION = "Δu = 0 on [−1/2, 1/2]² less four disks, u = 1 on the square, u =
 METHOD = "least squares by harmonic functions"
 
 
-def four_disks() -> xr.Dataset:
+def four_disks(powers: int = 16, degree: int = 30) -> xr.Dataset:
     """u of  Δu = 0  on [−½, ½]² less four disks,  u = 1 on the square and u = 0 on the disks, at points in between.
 
-    Harmonic functions that fit the boundary: polynomials, and at each disk a logarithm and negative powers. By the
-    maximum principle the error is at most that on the boundary, `attrs["error"]`.
+    Harmonic functions that fit the boundary: polynomials of `degree`, and at each disk a logarithm and negative
+    `powers`. By the maximum principle the error is at most that on the boundary, `attrs["error"]`.
 
     !!! example
         `four_disks().attrs["error"]`
@@ -26,7 +26,7 @@ def four_disks() -> xr.Dataset:
     walls = np.concatenate([side - 0.5j, side + 0.5j, -0.5 + 1j * side, 0.5 + 1j * side])
     rings = (centres[:, None] + FOUR_RADIUS * np.exp(1j * angle)).ravel()
     coefficients, _, _, _ = np.linalg.lstsq(
-        _harmonics(np.concatenate([walls, rings]), centres),
+        _harmonics(np.concatenate([walls, rings]), centres, powers, degree),
         np.concatenate([np.ones(len(walls)), np.zeros(len(rings))]),
         rcond=1e-14,
     )
@@ -35,18 +35,18 @@ def four_disks() -> xr.Dataset:
     edge = np.linspace(-0.5, 0.5, 999)
     beside = np.concatenate([edge - 0.5j, edge + 0.5j, -0.5 + 1j * edge, 0.5 + 1j * edge])
     error = max(
-        np.abs(_harmonics(check, centres) @ coefficients).max(),
-        np.abs(_harmonics(beside, centres) @ coefficients - 1).max(),
+        np.abs(_harmonics(check, centres, powers, degree) @ coefficients).max(),
+        np.abs(_harmonics(beside, centres, powers, degree) @ coefficients - 1).max(),
     )
     grid = np.linspace(-0.5, 0.5, 201)
     z = (grid[:, None] + 1j * grid).ravel()
     z = z[np.min(np.abs(z[:, None] - centres), axis=1) >= FOUR_RADIUS]
-    u = _harmonics(z, centres) @ coefficients
+    u = _harmonics(z, centres, powers, degree) @ coefficients
     coordinates = {"x": ("point", z.real), "y": ("point", z.imag)}
     return xr.Dataset({"u": ("point", u)}, coordinates, {**provenance(EQUATION, METHOD), "error": float(error)})
 
 
-def _harmonics(z: np.ndarray, centres: np.ndarray, powers: int = 16, degree: int = 30) -> np.ndarray:
+def _harmonics(z: np.ndarray, centres: np.ndarray, powers: int, degree: int) -> np.ndarray:
     columns = [np.ones(len(z))]
     for k in range(1, degree + 1):
         columns += [((z / 0.75) ** k).real, ((z / 0.75) ** k).imag]
