@@ -21,7 +21,7 @@ from ._reproducing import told
 from ._running import Job
 from ._tables import Table, table_of
 
-STAGES = 6  # at which the error of a run is measured
+STAGES = 4  # at which the error of a run is measured
 POINTS = 1000  # of the equation in a step, as in the paper
 
 
