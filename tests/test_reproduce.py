@@ -47,3 +47,18 @@ def test_every_experiment_runs(table, sclax, tmp_path):
     for figure in figures:
         assert (tmp_path / f"{figure}-fast-tiny.pdf").read_bytes().startswith(b"%PDF")
         assert "</svg>" in (tmp_path / f"{figure}-fast-tiny.svg").read_text()
+
+
+@pytest.mark.parametrize("mode", ["paper", "chains"])
+def test_the_other_modes_run(mode, sclax, tmp_path):
+    """A problem, a family and a symmetry: wherever there are chains."""
+    only = [word for row in ("convection-30/scl", "convection-family/scl") for word in ("--only", row)]
+    words = ("reproduce", "table1", "table7", "--mode", mode, "--scale", "tiny", "--out", str(tmp_path), *only)
+    result = sclax(*words)
+    assert result.exit_code == 0, result.output
+    result = sclax("reproduce", "figure2", "--only", "invariance/scl", *words[3:9])
+    assert result.exit_code == 0, result.output
+    records = [json.loads(path.read_text()) for path in tmp_path.glob("*/record.json")]
+    assert len(records) == 3
+    # Two stages of four steps, at each of which the error was measured.
+    assert [[point["step"] for point in record["curve"]] for record in records] == [[2, 4]] * 3

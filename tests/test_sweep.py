@@ -147,6 +147,9 @@ def test_a_run_that_fails_is_told(tmp_path):
 
 
 def test_what_is_no_executor_or_no_problem_is_said(tmp_path):
+    forking = ProcessPoolExecutor(1, multiprocessing.get_context("fork"))  # which forks when it is first used
+    with pytest.raises(ValueError, match="forks this process.*get_context"):
+        scl.sweep(bounded, {}, executor=forking, directory=tmp_path)
     with pytest.raises(ValueError, match="`executor` must have `submit`"):
         scl.sweep(bounded, {}, executor=3, directory=tmp_path)
     with pytest.raises(ValueError, match="`tolerance` has no values"):

@@ -135,7 +135,7 @@ def compare(
 ) -> Compared:
     """Methods on one problem, each for the same steps or seconds of training: a table, and figures of error against
     seconds and against evaluations of differential operators."""
-    from . import plots  # which imports matplotlib
+    from . import plots  # which takes a while to import
 
     seeds = checks.count("compare", "seeds", seeds)
     for method in methods:

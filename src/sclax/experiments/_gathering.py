@@ -1,5 +1,6 @@
 """Many runs: those that are missing, one after the other or on workers, until each has a record."""
 
+import abc
 import contextlib
 import multiprocessing
 import multiprocessing.connection
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .._base import checks, require
-from ._running import Failed, Job, conduct, finished, in_worker
+from ._running import Job, Outcome, conduct, finished, in_worker
 
 ATTEMPTS = 5  # of a run whose worker died
 POLL = 0.2  # seconds
@@ -41,24 +42,21 @@ def gathered(
     found = {name: finished(job, folder) for name, job in unique.items()}
     missing = [job for name, job in unique.items() if found[name] is None]
     failed = []
-    for job, record in pool.made(missing, folder, told, keep):
-        if isinstance(record, Failed):
-            failed.append(RuntimeError(f"{record.job}: {record.reason}"))
-        else:
-            found[job.name] = record
+    for job, outcome in pool.made(missing, folder, told, keep):
+        found[job.name] = outcome.record
+        if outcome.record is None:
+            failed.append(RuntimeError(f"{job.name}: {outcome.failure}"))
     if failed:
         raise Broken(f"{len(failed)} of {len(unique)} runs failed", failed)
     return {name: record for name, record in found.items() if record is not None}
 
 
-class AbstractPool:
+class AbstractPool(abc.ABC):
     """Where runs are made."""
 
-    def made(
-        self, jobs: Sequence[Job], folder: Path, told: Told, keep: bool
-    ) -> Iterator[tuple[Job, dict[str, Any] | Failed]]:
+    @abc.abstractmethod
+    def made(self, jobs: Sequence[Job], folder: Path, told: Told, keep: bool) -> Iterator[tuple[Job, Outcome]]:
         """Each job with its record or why there is none, in the order in which they end."""
-        raise NotImplementedError
 
 
 class InSequence(AbstractPool):
@@ -71,11 +69,11 @@ class InSequence(AbstractPool):
         for job in jobs:
             told.begins(job)
             try:
-                record = conduct(job, folder, self._progress)
+                outcome = Outcome(conduct(job, folder, self._progress))
             except Exception as error:
-                record = Failed(job.name, f"{type(error).__name__}: {error}")
-            told.ends(job, None if isinstance(record, Failed) else record)
-            yield job, record
+                outcome = Outcome(None, f"{type(error).__name__}: {error}")
+            told.ends(job, outcome.record)
+            yield job, outcome
 
 
 class OnExecutor(AbstractPool):
@@ -94,6 +92,12 @@ class OnExecutor(AbstractPool):
             raise ValueError(
                 f"sweep: `executor` must have `submit`, as those of concurrent.futures have, got {executor!r:.80}."
             )
+        context = getattr(executor, "_mp_context", None)
+        if context is not None and context.get_start_method() == "fork":
+            raise ValueError(
+                "sweep: `executor` forks this process, in which JAX has threads, and would hang; give it "
+                '`mp_context=multiprocessing.get_context("spawn")`.'
+            )
 
     def made(self, jobs, folder, told, keep):
         folder, attempts = folder.absolute(), dict.fromkeys(jobs_by_name(jobs), 0)
@@ -111,14 +115,14 @@ class OnExecutor(AbstractPool):
             for name in [name for name, (_, future) in running.items() if future.done()]:
                 job, future = running.pop(name)
                 try:
-                    record = future.result()
+                    outcome = future.result()
                 except Exception as error:  # not of the run, whose errors are values, but of its worker
                     if attempts[name] < ATTEMPTS:
                         submit(job)
                         continue
-                    record = Failed(name, f"its worker died {ATTEMPTS} times, the last time of {error!r}")
-                told.ends(job, None if isinstance(record, Failed) else record)
-                yield job, record
+                    outcome = Outcome(None, f"its worker died {ATTEMPTS} times, the last time of {error!r}")
+                told.ends(job, outcome.record)
+                yield job, outcome
 
     def _submitted(self, *arguments: Any) -> Any:
         try:
@@ -161,6 +165,11 @@ def processes(count: int) -> Iterator[AbstractPool]:
 
     try:
         yield OnExecutor(new(), max(cores() // count, 1), new)
+    except BaseException:
+        for pool in pools:  # which would wait for its runs; what they lose since their checkpoints is little
+            for process in (getattr(pool, "_processes", None) or {}).values():
+                process.kill()
+        raise
     finally:
         for pool in pools:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -181,7 +190,8 @@ def _with_parent() -> None:
 
 @contextlib.contextmanager
 def cluster(address: str) -> Iterator[AbstractPool]:
-    """Dask: `local:2` starts two workers on this machine, `tcp://host:8786` is a scheduler that runs."""
+    """Dask: `local:2` starts two workers on this machine, `tcp://host:8786` is a scheduler that runs, whose workers
+    see the same files as this process."""
     distributed = require("--cluster", "distributed", "cluster")
     kind, _, number = address.partition(":")
     if kind == "local":

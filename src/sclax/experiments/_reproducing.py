@@ -98,7 +98,7 @@ def reproduce(
 def _drawn(
     name: str, figure: Figure, runs: Mapping[Experiment, Sequence[Run]], folder: Path, ending: str
 ) -> list[Path]:
-    from . import plots  # which imports matplotlib
+    from . import plots  # which takes a while to import
 
     return plots.drawn(name, figure, {e: [folder / run.name for run in own] for e, own in runs.items()}, folder, ending)
 

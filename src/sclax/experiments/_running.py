@@ -36,11 +36,11 @@ class Job(NamedTuple):
     about: Mapping[str, Any]
 
 
-class Failed(NamedTuple):
-    """Why a run gave no record."""
+class Outcome(NamedTuple):
+    """The record of a run, or why there is none."""
 
-    job: str
-    reason: str
+    record: dict[str, Any] | None
+    failure: str = ""
 
 
 def read(path: Path) -> Any:
@@ -73,8 +73,7 @@ def conduct(job: Job, folder: Path, progress: bool) -> dict[str, Any]:
 
 def _conduct(job: Job, directory: Path, progress: bool) -> dict[str, Any]:
     posed = job.make(*job.arguments)
-    solution, curve = _trained(posed, directory, progress)
-    errors = _errors(solution, posed)
+    solution, errors, curve = _trained(posed, directory, progress)
     record = {
         "run": job.name,
         "label": job.label,
@@ -90,8 +89,8 @@ def _conduct(job: Job, directory: Path, progress: bool) -> dict[str, Any]:
     return record
 
 
-def _trained(posed: Posed, directory: Path, progress: bool) -> tuple[AbstractSolution, list[dict[str, Any]]]:
-    """Training in stages, stopped and resumed, and what was measured at the end of each."""
+def _trained(posed: Posed, directory: Path, progress: bool) -> tuple[AbstractSolution, Any, list[dict[str, Any]]]:
+    """Training in stages, stopped and resumed: the solution, its errors, and what was measured at each end."""
     curve = read(directory / CURVE) or []
     limits = _limits(posed)
     # The last one again, if it was measured already: its solution is needed.
@@ -107,10 +106,11 @@ def _trained(posed: Posed, directory: Path, progress: bool) -> tuple[AbstractSol
         )
         if solution.result is RESULTS.interrupted:
             raise KeyboardInterrupt  # what was learned is in the checkpoint; a record would call it finished
+        errors = _errors(solution, posed)
         if k == len(curve):
-            curve.append(_point(solution, posed))
+            curve.append(_point(solution, errors))
             write(directory / CURVE, curve)
-    return solution, curve  # pyright: ignore[reportPossiblyUnboundVariable]
+    return solution, errors, curve  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 def _limits(posed: Posed) -> list[dict[str, Any]]:
@@ -122,13 +122,12 @@ def _limits(posed: Posed) -> list[dict[str, Any]]:
     return [{"seconds": None if posed.seconds is None else posed.seconds * share} for share in shares]
 
 
-def _point(solution: AbstractSolution, posed: Posed) -> dict[str, Any]:
-    errors = _errors(solution, posed)
+def _point(solution: AbstractSolution, errors: Any) -> dict[str, Any]:
     return {
         "step": solution.steps,
         "seconds": round(solution.seconds, 3),
         "operator_evaluations": solution.operator_evaluations,
-        "relative_l2": None if errors is None else float(errors.mean()),
+        "relative_l2": None if errors is None or not np.isfinite(errors).all() else float(errors.mean()),
     }
 
 
@@ -174,7 +173,7 @@ def _of_samples(solution: Any) -> dict[str, np.ndarray]:
 # --- in a process of its own ----------------------------------------------------------------------------------------
 
 
-def in_worker(job: Job, folder: Path, threads: int | None, keep: bool) -> dict[str, Any] | Failed:
+def in_worker(job: Job, folder: Path, threads: int | None, keep: bool) -> Outcome:
     """`conduct` in a worker: with its share of the cores, what it has to say in a file, and its errors as values, so
     that whatever else is raised is the fault of the worker and not of the run."""
     if threads is not None:  # which JAX reads when it starts; BLAS is limited by `solve` itself
@@ -183,9 +182,9 @@ def in_worker(job: Job, folder: Path, threads: int | None, keep: bool) -> dict[s
         keep_compiled()
     try:
         with _log(folder / job.name):
-            return conduct(job, folder, progress=True)
+            return Outcome(conduct(job, folder, progress=True))
     except Exception:
-        return Failed(job.name, traceback.format_exc())
+        return Outcome(None, traceback.format_exc())
 
 
 @contextlib.contextmanager
