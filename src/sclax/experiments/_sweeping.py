@@ -138,8 +138,9 @@ def _job(build: Callable[..., Any], arguments: dict[str, Any], options: Options,
 
 def posed_by(build: Callable[..., Any], arguments: dict[str, Any], options: Options, seed: int) -> Posed:
     """What one run of a sweep solves."""
-    made = build(**arguments)
-    problem, model, method, steps = (*((made,) if isinstance(made, AbstractProblem) else made), None, None, None)[:4]
+    made: Any = build(**arguments)
+    parts: list[Any] = [made] if isinstance(made, AbstractProblem) else list(made)
+    problem, model, method, steps = [*parts, None, None, None][:4]
     if not isinstance(problem, AbstractProblem):
         raise ValueError(f"sweep: `build` must give a problem, or problem, model and method, got {made!r:.80}.")
     model = model if options.model is None else options.model

@@ -9,6 +9,7 @@ from .._base import checks, require
 from ._support import provenance
 
 EQUATION = "uₜ = Δu on [−8, 8] × [−12, 12] less 17 disks, u = 0 at t = 0, u + ∂u/∂n = 5, 1 and 0.1 on the walls, t ≤ 3"
+OWNER = "plate_with_disks"
 END = 3.0
 SIZE, STEPS = 0.2, 240  # of the finer of two meshes
 # Centre, radius and the temperature beyond the wall; larger disks are warm.
@@ -29,11 +30,9 @@ def plate_with_disks(size: float = SIZE, steps: int = STEPS) -> xr.Dataset:
     !!! example
         `plate_with_disks().attrs["error"]`
     """
-    owner = "plate_with_disks"
-    require(owner, "skfem", "fem")
-    size, steps = checks.positive(owner, "size", size), checks.count(owner, "steps", steps)
+    size, steps = checks.positive(OWNER, "size", size), checks.count(OWNER, "steps", steps)
     if steps % 24:
-        raise ValueError(f"{owner}: `steps` must be a multiple of 24, so that both meshes have 12 times in common.")
+        raise ValueError(f"{OWNER}: `steps` must be a multiple of 24, so that both meshes have 12 times in common.")
     points, times = _points()
     coarse, fine = (_heat(s, n, points, times) for s, n in ((2 * size, steps // 2), (size, steps)))
     x, y = (np.tile(points[i], len(times)) for i in range(2))
@@ -52,12 +51,12 @@ def _points() -> tuple[np.ndarray, np.ndarray]:
 
 def _heat(size: float, steps: int, points: np.ndarray, times: np.ndarray) -> np.ndarray:
     import scipy.sparse.linalg
-    import skfem
-    from skfem.helpers import dot, grad
 
+    skfem: Any = require(OWNER, "skfem", "fem")
+    helpers: Any = require(OWNER, "skfem.helpers", "fem")
     mesh = _plate_mesh(size)
     basis = skfem.Basis(mesh, skfem.ElementTriP2())
-    stiffness = skfem.BilinearForm(lambda u, v, w: dot(grad(u), grad(v))).assemble(basis)
+    stiffness = skfem.BilinearForm(lambda u, v, w: helpers.dot(helpers.grad(u), helpers.grad(v))).assemble(basis)
     mass = skfem.BilinearForm(lambda u, v, w: u * v).assemble(basis)
     middle = mesh.p[:, mesh.facets[:, mesh.boundary_facets()]].mean(axis=1)
     beyond = np.full(middle.shape[1], 0.1)
@@ -90,8 +89,8 @@ def _plate_mesh(size: float) -> Any:
     """Triangles of about a `size`, finer at the disks, by Delaunay's triangulation of points in rings round the disks
     and on a grid elsewhere."""
     import scipy.spatial
-    import skfem
 
+    skfem: Any = require(OWNER, "skfem", "fem")
     rings, sizes = [], []
     for x, y, r, _ in PLATE_DISKS:
         h, distance = size * min(r, 0.6) * 0.35, 0.0
