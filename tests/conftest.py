@@ -1,9 +1,7 @@
 """Shapes in annotations are checked at run time, and warnings are errors."""
 
-import gc
 import importlib
 import os
-from pathlib import Path
 
 # Nearly all of the tests' time is compilation of code that runs for milliseconds: leave the optimiser out.
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=0".strip()
@@ -25,6 +23,8 @@ with install_import_hook(CHECKED, "beartype.beartype"):
     for name in CHECKED:
         importlib.import_module(name)
 
+from sclax._base import forget_compiled  # noqa: E402 -- after the hook
+
 
 @pytest.fixture
 def x64():
@@ -33,14 +33,7 @@ def x64():
         yield
 
 
-MAPS = Path("/proc/self/maps")
-MANY = 20_000  # mappings of memory, of which Linux allows a process 65 530; compiled code takes dozens a function
-
-
 @pytest.fixture(autouse=True, scope="module")
 def few_mappings():
-    """Lets go of compiled code before the system refuses memory for more of it, which would end the process."""
     yield
-    if MAPS.exists() and len(MAPS.read_bytes().splitlines()) > MANY:
-        jax.clear_caches()
-        gc.collect()
+    forget_compiled()

@@ -5,9 +5,10 @@ import os
 import subprocess
 import sys
 
+import jax
 import pytest
 
-from sclax._base import cache_directory
+from sclax._base import cache_directory, caches
 
 CODE = """
 import json
@@ -68,3 +69,22 @@ def test_a_relative_directory_is_ignored(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert cache_directory() == tmp_path / ".cache" / "sclax"
+
+
+def test_compiled_code_is_let_go_of_before_memory_runs_out(monkeypatch, tmp_path):
+    """A process may have 65 530 mappings; beyond many of them nothing that was compiled is kept."""
+    maps = tmp_path / "maps"
+    monkeypatch.setattr(caches, "MAPS", maps)
+    calls = []
+
+    @jax.jit
+    def traced(x):
+        calls.append(x)
+        return x + 1
+
+    for lines, times in ((10, 1), (caches.MANY, 1), (caches.MANY + 1, 2)):
+        maps.write_text("a mapping\n" * lines)
+        caches.forget_compiled()
+        traced(1.0)
+        traced(1.0)
+        assert len(calls) == times

@@ -2,6 +2,7 @@ from . import checks as checks
 from . import precision as precision
 from .caches import alone as alone
 from .caches import cache_directory as cache_directory
+from .caches import forget_compiled as forget_compiled
 from .caches import keep_compiled as keep_compiled
 from .caches import remains as remains
 from .digests import digest as digest

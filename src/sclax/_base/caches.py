@@ -1,6 +1,7 @@
 """The user's cache: where it is, one process at a time in a place of it, and compiled code that outlives a process."""
 
 import contextlib
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ from filelock import FileLock, Timeout
 # Of compiled code, some 300 problems of it, after which JAX removes what was not used for longest. Not more, since with
 # every entry that it adds JAX reads the times of all others, 50 µs each.
 COMPILED_BYTES = 2**28
+MAPS = Path("/proc/self/maps")
+MANY = 20_000  # mappings of memory, of which Linux allows a process 65 530; compiled code takes dozens a function
 
 
 def cache_directory() -> Path:
@@ -77,3 +80,11 @@ def _complete(directory: Path) -> None:
     for entry in directory.glob("*-cache"):
         if not entry.with_name(f"{entry.name.removesuffix('cache')}atime").exists():
             entry.unlink(missing_ok=True)
+
+
+def forget_compiled() -> None:
+    """Lets go of compiled code before the system refuses memory for more of it, which would end the process: after many
+    problems, of which each has code of its own."""
+    if MAPS.exists() and len(MAPS.read_bytes().splitlines()) > MANY:
+        jax.clear_caches()
+        gc.collect()

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base import alone, keep_compiled, replaced
+from .._base import alone, forget_compiled, keep_compiled, replaced
 from .._result import RESULTS, AbstractSolution
 from .._run import solve
 from ._building import Posed
@@ -72,6 +72,7 @@ def conduct(job: Job, folder: Path, progress: bool) -> dict[str, Any]:
 
 
 def _conduct(job: Job, directory: Path, progress: bool) -> dict[str, Any]:
+    forget_compiled()  # that of the runs before it, which may be hundreds in one process
     posed = job.make(*job.arguments)
     solution, errors, curve = _trained(posed, directory, progress)
     record = {
