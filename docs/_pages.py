@@ -1,0 +1,141 @@
+"""Pages that are made when the site is built: the reference by room, from the docstrings, which are Markdown."""
+
+import ast
+import importlib
+import inspect
+import re
+import textwrap
+from pathlib import Path
+
+ROOMS = {  # of the package: a title, and where its names are listed
+    "problem": ("Problems and measures", "_problem"),
+    "places": ("Places: boxes, shapes, faces", "_places"),
+    "laws": ("Laws: conditions, observations, unknowns", "_laws"),
+    "samplers": ("Samplers", "samplers"),
+    "nn": ("Models", "nn"),
+    "methods": ("Methods", "_methods"),
+    "spectral": ("Polynomials", "_spectral"),
+    "run": ("Solving", "_run"),
+    "result": ("Solutions and reports", "_result"),
+    "zoo": ("The zoo of problems", "zoo"),
+    "reference": ("Reference solutions", "reference"),
+    "data": ("Data sets", "data"),
+    "experiments": ("Experiments", "experiments"),
+    "tracking": ("Trackers", "tracking"),
+}
+OWN = {"samplers", "nn", "zoo", "reference", "data", "experiments", "tracking"}  # rooms with a door of their own
+SOLVED = "solve"
+
+
+class Drawn:
+    """An example gets no argument but the folder of its pictures, so that building the site leaves the sources alone."""
+
+    def __call__(self, sphinx_gallery_conf, script_vars):
+        folder = Path(__file__).parent / "_build" / "pictures"
+        folder.mkdir(parents=True, exist_ok=True)
+        return [str(folder / f"{Path(script_vars['src_file']).stem}.png")]
+
+    def __repr__(self):
+        return "Drawn()"
+
+
+def write(docs):
+    """Writes the pages of the reference."""
+    folder = docs / "api"
+    folder.mkdir(exist_ok=True)
+    rooms = {key: names for key in ROOMS if (names := list(_names(key)))}
+    lines = ["# Reference", "", "Every public name, by the room it lives in.", ""]
+    lines += ["```{toctree}", ":maxdepth: 2", "", *rooms, "```", ""]
+    _replace(folder / "index.md", "\n".join(lines))
+    for key, names in rooms.items():
+        parts = [f"# {ROOMS[key][0]}", ""]
+        for path, thing in names:
+            parts += _entry(path, thing)
+        _replace(folder / f"{key}.md", "\n".join(parts) + "\n")
+
+
+def names():
+    """All public names with the things that they name."""
+    return {path: thing for key in ROOMS for path, thing in _names(key)}
+
+
+def _names(key):
+    package = ROOMS[key][1]
+    if key in OWN:
+        try:
+            module = importlib.import_module(f"sclax.{package}")
+        except ModuleNotFoundError:
+            return
+        for name in sorted(n for n in dir(module) if not n.startswith("_")):
+            thing = getattr(module, name)
+            if not inspect.ismodule(thing):
+                yield f"scl.{package}.{name}", thing
+        return
+    import sclax
+
+    stub = Path(sclax.__file__).with_suffix(".pyi").read_text()
+    for node in ast.parse(stub).body:
+        if isinstance(node, ast.ImportFrom) and node.module == package:
+            for alias in node.names:
+                yield f"scl.{alias.name}", getattr(sclax, alias.name)
+
+
+def _entry(path, thing):
+    """A heading, the signature and the docstring; of a class its public methods too."""
+    lines = [f"## `{path}`", ""]
+    if callable(thing):
+        lines += ["```python", _signature(path.rpartition(".")[2], thing), "```", ""]
+        lines += _text(inspect.getdoc(thing))
+    else:
+        lines += [f"A value of type `{type(thing).__name__}`.", ""]
+    if inspect.isclass(thing):
+        for name, member in inspect.getmembers(thing):
+            own = any(name in vars(base) for base in thing.__mro__ if base.__module__.startswith("sclax"))
+            if name.startswith("_") or not own or not (inspect.isfunction(member) or isinstance(member, property)):
+                continue
+            if inspect.isabstract(thing) is False and not inspect.getdoc(member):
+                continue
+            signature = name if isinstance(member, property) else _signature(name, member)
+            lines += [f"### `{path.rpartition('.')[2]}.{signature.splitlines()[0].split('(')[0]}`", ""]
+            if not isinstance(member, property):
+                lines += ["```python", signature, "```", ""]
+            lines += _text(inspect.getdoc(member))
+    return lines
+
+
+def _signature(name, thing):
+    try:
+        text = str(inspect.signature(thing))
+    except (TypeError, ValueError):
+        return f"{name}(...)"
+    text = re.sub(r"<([\w.]+) object at 0x[0-9a-f]+>", r"\1(...)", text)
+    text = re.sub(r"(?:jaxtyping|typing|collections\.abc|sclax(?:\.\w+)+)\.", "", text.replace("'", ""))
+    line = f"{name}{text}"
+    if len(line) <= 100:
+        return line
+    return "\n".join(textwrap.wrap(line, 100, subsequent_indent="    ", break_long_words=False))
+
+
+def _text(docstring):
+    """A docstring as MyST: its examples as admonitions, its indented formulas as they are."""
+    if not docstring:
+        return []
+    out, lines, i = [], docstring.splitlines(), 0
+    while i < len(lines):
+        if lines[i].startswith("!!! "):
+            kind, block = lines[i][4:].strip(), []
+            i += 1
+            while i < len(lines) and (not lines[i].strip() or lines[i].startswith("    ")):
+                block.append(lines[i][4:])
+                i += 1
+            out += [f":::{{admonition}} {kind.capitalize()}", *block, ":::", ""]
+            continue
+        out.append(lines[i])
+        i += 1
+    return [*out, ""]
+
+
+def _replace(path, text):
+    """Writes a page that has changed; the others keep their time, so that nothing is built again for nothing."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
