@@ -282,7 +282,7 @@ CASES = {
         lambda run: f"{run['hits']} of 5, error {run['relative_l2']:.2%}, squares {run['error_least_squares']:.2%}",
     ),
     "prices": Case(
-        lambda seed: _prices.prices(seed, 2 * SHORT),
+        lambda seed: _prices.prices(seed, 4 * SHORT),
         1,
         "predictions off by at most 30 %, on three boundary value problems, on samples and on an inequality",
         lambda runs: all(_prices.good(run) for run in runs),
