@@ -8,7 +8,7 @@ from sclax._result import plot
 from . import _runner
 
 LEGEND = {"frameon": False, "fontsize": 8, "loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncol": 2}  # above
-COLOURS = {"default": plot.SECOND, "coarse": "#d9a441", "middle": "#8d6a9f", "fine": plot.ACCENT}
+COLOURS = {"default": plot.SECOND, "coarse": "#e69f00", "middle": "#cc79a7", "fine": plot.ACCENT}
 
 
 def title(method):

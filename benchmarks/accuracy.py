@@ -63,7 +63,7 @@ MODELS = {
     ),
 }
 METHODS = {"default": "scl", "paper": "paper", "pinn": "pinn", "r3": "r3"}
-COLOURS = dict(zip(METHODS, ("#3b7ea1", "#c8553d", "#8d6a9f", "#d9a441"), strict=True))
+COLOURS = dict(zip(METHODS, ("#0072b2", "#d55e00", "#cc79a7", "#e69f00"), strict=True))
 NEAR = 0.05  # the lid's ends, of its length
 TIMES = 6  # at which the error of a run is measured
 FIRST = 0.25  # the share of the budget that has passed at the first of them
@@ -141,7 +141,7 @@ def figure():
                 times, errors = ([point[key] for point in one["curve"]] for key in ("seconds", "relative_l2"))
                 axis.semilogy(times, errors, color=colour, lw=1.4, alpha=0.8, label=method if k == 0 else None)
         axis.set_title(name.replace("_", " "), fontsize=9)
-        axis.tick_params(labelsize=7, which="both")
+        axis.tick_params(labelsize=8, which="both")
         for side in ("top", "right"):
             axis.spines[side].set_visible(False)
     for axis in axes[len(names) :]:

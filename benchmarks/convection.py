@@ -56,7 +56,7 @@ def run(name, steps, seeds):
 def figure():
     figure = Figure(figsize=(5.2, 3.4), layout="constrained")
     axis = figure.subplots()
-    for name, colour in zip(RUNS, ("#3b7ea1", "#8d6a9f", "#d9a441", "#c8553d"), strict=True):
+    for name, colour in zip(RUNS, ("#0072b2", "#cc79a7", "#e69f00", "#d55e00"), strict=True):
         found = _runner.stored(f"convection50-{name}")
         if found is None:
             continue

@@ -43,7 +43,7 @@ CASES = {
     "navier_stokes_operator-1e-5": Case("navier_stokes_operator", {"nu": 1e-5}, 1, None, None),
 }
 PHYSICS = 1e-3  # the tolerance of Burgers' equation on the operator's output
-COLOURS = {"average": plot.ACCENT, "scl": plot.SECOND, "scl_physics": "#588157", "control": "#8d6a9f"}
+COLOURS = {"average": plot.ACCENT, "scl": plot.SECOND, "scl_physics": "#009e73", "control": "#cc79a7"}
 LABELS = {
     "average": "average loss",
     "scl": "SCL, a multiplier each",

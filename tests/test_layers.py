@@ -20,10 +20,11 @@ TABLE = (
         "_base": """caches checks digests extras files functions modules precision signatures typing words zips""",
     },
     {
-        "_places": """boundary box corners face faces forms held later meshes parts place points polygons reading
+        "_places": """boundary box corners drawn face faces forms held later meshes parts place points polygons reading
             rejection shapes slices sobol surfaces""",
     },
     {
+        "tracking": "",
         "samplers": "_base _baselines _chains _drawn _points",
         "nn": "_chebyshev _embeddings _hard _learned _mlp _modes _operators _store _tiles",
         "reference": """_allen_cahn _burgers _burgers_sine _convection _corners _diffusion_sorption _gear _heat
@@ -31,21 +32,21 @@ TABLE = (
             _support _wave""",
     },
     {
-        "_laws": """conditions derived equations fields integrals laplacian law losses nearby observations smoothed
-            structure tables unknowns words""",
+        "_laws": """conditions derived equations fields integrals laplacian law losses mathml nearby observations
+            smoothed structure tables unknowns words""",
         "data": """_cache _files _formats _generators _hdf5 _matlab _pickles _plot _random_fields _readers _seals
             _stored _tensors""",
     },
-    {"_problem": "courses grids measures operator pointwise problem samples term truth"},
+    {"_problem": "courses grids measures operator pointwise problem samples shown term truth"},
     {
         "_methods": """dual eigenbasis first_order gauss_newton gram march method penalty primal primal_dual
             warm_start""",
         "_spectral": "correction family fronts jets march members method newton system tiles",
     },
     {
-        "_result": """abstract conflicts constraints defect determined estimates evaluate features folds history
-            operator_solution outcome plot plot_style plot_training prices promise quantities record report rows sizes
-            solution storage verdict""",
+        "_result": """abstract axes conflicts constraints defect determined estimates evaluate features folds history
+            operator_solution outcome page plot plot_moving plot_style plot_training plot_volume prices promise
+            quantities record report rows sizes solution storage verdict view volumes""",
     },
     {
         "_run": """best checkpoint controller door failure polynomials programs progress relax rules run source
@@ -56,7 +57,7 @@ TABLE = (
             _lid_driven_cavity _load _lorenz _navier_stokes _operators _reaction_diffusion _registry _rows _settings
             _shapes""",
     },
-    {"cli": "_data _list _saying _solve _summary _words"},
+    {"cli": "_data _list _report _saying _solve _summary _view _words"},
 )
 ROW = {package: number for number, row in enumerate(TABLE) for package in row}
 FILES = {package: set(files.split()) for row in TABLE for package, files in row.items()}

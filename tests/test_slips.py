@@ -285,6 +285,9 @@ WRITES = {
     "plot": lambda s, path: s.plot(path / "a.png"),
     "plot_history": lambda s, path: s.plot_history(path / "a.png"),
     "draw": lambda s, path: s.draw(path / "all"),
+    "report": lambda s, path: s.report(path / "a.html"),
+    "animate": lambda s, path: s.animate(path / "a.gif"),
+    "to_vtk": lambda s, path: s.to_vtk(path / "a.vtu"),
 }
 
 

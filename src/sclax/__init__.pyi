@@ -2,6 +2,7 @@ from . import data as data
 from . import nn as nn
 from . import reference as reference
 from . import samplers as samplers
+from . import tracking as tracking
 from . import zoo as zoo
 from ._laws import AbstractCondition as AbstractCondition
 from ._laws import AbstractLoss as AbstractLoss

@@ -1,3 +1,4 @@
+from . import mathml as mathml
 from .conditions import Dirichlet as Dirichlet
 from .conditions import Initial as Initial
 from .conditions import Neumann as Neumann

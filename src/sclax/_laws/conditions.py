@@ -11,6 +11,7 @@ import numpy as np
 
 from .._base import checks
 from .._places import TIME, AbstractPlace, Box, Where, at_start, locate
+from . import mathml
 from .fields import Constant, NamedFunction, check_normal, components, evaluate, named_on, outward
 from .law import AbstractCondition, AbstractNamed, Law, unknown_index
 from .tables import is_tables
@@ -51,6 +52,10 @@ class ValueResidual(AbstractNamed):
     def asked(self) -> Asked:
         derived = [d for d in self.derivatives if d.unknown >= len(self.vocabulary.unknowns)]
         return self.vocabulary.expanded(derived) + tuple(q for value in self.values for q in value.asked)
+
+    def written(self):
+        pairs = zip(self.derivatives, self.values, strict=True)
+        return tuple(f"{mathml.name(self.vocabulary.spelt(d))}<mo>=</mo>{''.join(v.written()[:1])}" for d, v in pairs)
 
     def __call__(self, model, parameters, place, w):
         # The network's values for both sides come from one pass.
@@ -146,6 +151,17 @@ class NormalResidual(AbstractNamed):
         derived = [d for d in self.which if d.unknown >= len(self.vocabulary.unknowns)]
         values = (self.a, self.b, *self.values)
         return self.vocabulary.expanded(derived) + tuple(q for value in values for q in value.asked)
+
+    def written(self):
+        a, b = (f.written()[0] for f in (self.a, self.b))
+        equations = []
+        for d, value in zip(self.which, self.values, strict=True):
+            u = mathml.name(self.vocabulary.spelt(d))
+            slope = f"<mfrac><mrow><mo>∂</mo>{u}</mrow><mrow><mo>∂</mo><mi>n</mi></mrow></mfrac>"
+            slope = slope if b == mathml.number(1.0) else f"<mrow>{b}</mrow>{slope}"
+            own = "" if a == mathml.number(0.0) else u if a == mathml.number(1.0) else f"<mrow>{a}</mrow>{u}"
+            equations.append(f"{own}{'<mo>+</mo>' if own else ''}{slope}<mo>=</mo>{value.written()[0]}")
+        return tuple(equations)
 
     def __call__(self, model, parameters, place, w):
         fields = lambda z: jnp.stack(evaluate(model, self.vocabulary, parameters, z, self.which))

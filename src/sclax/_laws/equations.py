@@ -17,6 +17,9 @@ class FunctionResidual(AbstractNamed):
     function: NamedFunction | Constant | FieldFunction
     owner: str = eqx.field(static=True)
 
+    def written(self):
+        return tuple(f"{part}<mo>=</mo><mn>0</mn>" for part in self.function.written())
+
     def __call__(self, model, parameters, place, w):
         return components(self.function.on(model, parameters, place, w), self.owner)
 
@@ -86,6 +89,9 @@ class InequalityResidual(AbstractNamed):
     @property
     def one_sided(self) -> bool:
         return True
+
+    def written(self):
+        return tuple(f"{part}<mo>≤</mo><mn>0</mn>" for part in self.inner.function.written())
 
     def __call__(self, model, parameters, place, w):
         return jax.nn.relu(self.inner(model, parameters, place, w))

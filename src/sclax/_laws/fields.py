@@ -6,6 +6,7 @@ Laplacians over many coordinates take one pass with all directions at once.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
 from typing import Any, TypeVar
 
 import equinox as eqx
@@ -15,6 +16,7 @@ from jaxtyping import Array, Float
 
 from .._base import Model, Point, Scalar, Traced, checks, signature
 from .._places import AbstractPlace
+from . import mathml
 from .laplacian import forward_laplacian
 from .tables import Table, is_table
 from .words import Coordinate, Derivative, Gradient, Index, Laplacian, Normal, Parameter, Quantity, Vocabulary
@@ -218,6 +220,13 @@ class NamedFunction(eqx.Module):
         """The function at a point of a place, whose normal it may ask for."""
         return self(model, parameters, place.embed(w), outward(self.quantities, place, w))
 
+    def written(self) -> tuple[str, ...]:
+        """What it gives, in MathML, one expression for each component."""
+        words = tuple(self.vocabulary.spelt(q) for q in self.quantities)
+        called = "<mo>,</mo>".join(mathml.name(word) for word in words)
+        shown = mathml.expressions(self.function, words)
+        return shown or (f"<mi>{escape(repr(self.function))}</mi><mo>(</mo>{called}<mo>)</mo>",)
+
     def restricted(self, values: Mapping[Quantity, Array]) -> Any:
         """The function at quantities that are known already."""
         return self.function(*(values[q] for q in self.quantities))
@@ -245,6 +254,9 @@ class Constant(eqx.Module):
 
     def on(self, model: Model, parameters: Mapping[str, Scalar], place: AbstractPlace, w: Float[Array, " k"]) -> Scalar:
         return self.value
+
+    def written(self) -> tuple[str, ...]:
+        return (mathml.number(float(self.value)),)
 
     def restricted(self, values: Mapping[Quantity, Array]) -> Scalar:
         return self.value

@@ -160,6 +160,10 @@ class IntegralResidual(AbstractNamed):
     value: NamedFunction | Constant
     quadrature: Quadrature
 
+    def written(self):
+        value = self.value.written()[0]
+        return tuple(f"<mo>∫</mo><mrow>{part}</mrow><mo>=</mo>{value}" for part in self.function.written())
+
     def __call__(self, model, parameters, place, w):
         value = components(self.value(model, parameters, self.quadrature.points(w)[0]), "Integral")
         return self.quadrature(self.function, model, parameters, w) - value

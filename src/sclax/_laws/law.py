@@ -50,6 +50,10 @@ class AbstractResidual(eqx.Module):
         """The root mean squares of the values that it prescribes or has measured, by the numbers of the unknowns."""
         return {}
 
+    def written(self) -> tuple[str, ...]:
+        """The law as people write it, in MathML, one equation for each component; none where nobody can."""
+        return ()
+
     @property
     def one_sided(self) -> bool:
         """Whether it is an inequality, which binds at some points and says nothing at others."""
@@ -176,6 +180,9 @@ class SliceResidual(AbstractResidual):
     @property
     def asked(self) -> Asked:
         return self.residual.asked
+
+    def written(self):
+        return self.residual.written()
 
     def __call__(self, model, parameters, place, w):
         pinned = Pinned(self.inner, w, self.names, self.over)

@@ -63,6 +63,9 @@ class FieldFunction(eqx.Module):
     def asked(self) -> None:
         return None
 
+    def written(self) -> tuple[str, ...]:
+        return (f"<mi>{self.function.owner}</mi>",)
+
     def on(self, model: Model, parameters: Mapping[str, Scalar], place: AbstractPlace, w: Float[Array, " k"]) -> Any:
         return self.function(model, self.vocabulary, parameters, place.embed(w))
 

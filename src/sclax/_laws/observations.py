@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 
 from .._base import checks
 from .._places import Box, PointSet, columns
+from . import mathml
 from .fields import evaluate
 from .law import AbstractResidual, AbstractSampled, Law, OnSamples, unknown_index
 from .losses import AbstractLoss, MeanSquare
@@ -41,6 +42,10 @@ class ObservationResidual(AbstractResidual):
         derived = [d for d in self.which if d.unknown >= len(self.vocabulary.unknowns)]
         every = tuple(Coordinate(i) for i in range(self.points.shape[-1]))  # data vary along all of them
         return every + self.vocabulary.expanded(derived)
+
+    def written(self):
+        names = (mathml.name(self.vocabulary.spelt(d)) for d in self.which)
+        return tuple(f"{name}<mo>=</mo><mtext>measurements</mtext>" for name in names)
 
     def seen(self, parameters, place, w):
         return self.points[w[0].astype(int)]

@@ -28,6 +28,9 @@ class Smoothed(AbstractResidual):
     def asked(self) -> Asked:
         return self.residual.asked
 
+    def written(self):
+        return self.residual.written()
+
     def __call__(self, model, parameters, place, w):
         found = self.residual(model, parameters, place, w)
         network = lambda z: outputs(model, z, self.vocabulary)

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from .._base import Point, checks, signature
 from .._places import Box
+from . import mathml
 from .fields import Constant, NamedFunction, components, derivatives, named, outputs
 from .law import AbstractCondition, AbstractNamed, AbstractResidual, Law, unknown_index
 from .words import Derivative, Vocabulary
@@ -34,6 +35,10 @@ class Jet(eqx.Module):
     def asked(self) -> tuple[Derivative, ...]:
         return self.quantities
 
+    def written(self) -> tuple[str, ...]:
+        along = [(self.coordinate,) * k for k in range(self.order + 1)]
+        return tuple(mathml.name(self.vocabulary.spelt(Derivative(k, a))) for a in along for k in self.which)
+
     def __call__(self, model, parameters, z: Point) -> tuple[Float[Array, ""], ...]:
         indices = [(self.coordinate,) * k for k in range(self.order + 1)]
         table = derivatives(lambda z: outputs(model, z, self.vocabulary), z, indices)
@@ -44,6 +49,13 @@ class PeriodicResidual(AbstractNamed):
     function: Jet | NamedFunction | Constant
     coordinate: int = eqx.field(static=True)
     shift: float = eqx.field(static=True)
+
+    def written(self):
+        words: Vocabulary = self.function.vocabulary  # pyright: ignore[reportAttributeAccessIssue] -- no constant agrees
+        x = mathml.name(words.coordinates[self.coordinate])
+        at = lambda where: f"<mo>(</mo>{where}<mo>)</mo>"
+        there = at(f"{x}<mo>+</mo>{mathml.number(self.shift)}")
+        return tuple(f"<mrow>{part}</mrow>{there}<mo>=</mo>{part}{at(x)}" for part in self.function.written())
 
     def __call__(self, model, parameters, place, w):
         low, high = self.seen(parameters, place, w)
@@ -120,6 +132,13 @@ class InvarianceResidual(AbstractNamed):
     vocabulary: Vocabulary
 
     seen = AbstractResidual.seen  # nobody can tell: the image may lie outside the domain
+
+    def written(self):
+        names = self.vocabulary.coordinates
+        maps = "<mo>,</mo>".join(f"{mathml.name(names[i])}<mo>↦</mo>{''.join(f.written()[:1])}" for i, f in self.maps)
+        states = [mathml.name(u) for u in self.vocabulary.states]
+        images = states if self.by is None else self.by.written()
+        return tuple(f"{u}<mo>(</mo>{maps}<mo>)</mo><mo>=</mo>{v}" for u, v in zip(states, images, strict=False))
 
     def _moved(self, model, parameters, z):
         moved = z

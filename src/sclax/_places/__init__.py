@@ -1,6 +1,7 @@
 from .boundary import Boundary as Boundary
 from .box import ROUNDING as ROUNDING
 from .box import Box as Box
+from .drawn import svg as svg
 from .face import Face as Face
 from .forms import Ball as Ball
 from .forms import Disk as Disk

@@ -16,6 +16,7 @@ from .._base import Density, Losses, Model, Points, Scalar, changed, checks, dig
 from .._laws import Asked, Vocabulary
 from .._places import Box
 from ..samplers import AbstractSampler, Grid, PersistentChains, Uniform
+from . import shown
 from .courses import Course
 from .measures import AbstractMeasure, Constraint, Sum
 from .samples import Samples
@@ -112,6 +113,10 @@ class AbstractProblem(eqx.Module):
     @property
     def constraints(self) -> tuple[str, ...]:
         return tuple(self.tolerances)
+
+    def _repr_html_(self) -> str:
+        """The problem in a notebook: its laws typeset, its domain drawn."""
+        return shown.html(self)
 
     def without_reference(self) -> Self:
         return changed(self, reference=None)

@@ -6,6 +6,8 @@ import abc
 import dataclasses
 import os
 from collections.abc import Mapping
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import equinox as eqx
@@ -17,7 +19,7 @@ from .. import nn
 from .._base import Model, checks, precision, write_archive
 from .._methods import AbstractMethod
 from .._problem import AbstractProblem
-from . import evaluate
+from . import evaluate, page
 from .history import History, Tempered, largest
 from .outcome import RESULTS
 from .promise import Promised
@@ -35,6 +37,13 @@ def figures() -> Any:
     from . import plot
 
     return plot
+
+
+def moving_pictures() -> Any:
+    """The same for those that move."""
+    from . import plot_moving
+
+    return plot_moving
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -78,8 +87,8 @@ class AbstractSolution(abc.ABC):
         """The relative L2 error, at each parameter of a family where there is one; None without a reference."""
 
     @abc.abstractmethod
-    def draw(self, directory: str | os.PathLike[str]) -> list[str]:
-        """Writes every figure of the solution to a directory, which may be new; their names."""
+    def pictures(self, checked: Report | None = None) -> dict[str, Any]:
+        """Every figure of the solution by name; with the worst points of a report marked, where one is given."""
 
     @abc.abstractmethod
     def details(self, errors: xr.DataArray | None) -> dict[str, Any]:
@@ -143,15 +152,18 @@ class AbstractSolution(abc.ABC):
             return ""
         return f"Training ended before it had converged, after {self.steps} steps: {self.result.value}"
 
-    def record(self, points: int = 100_000, errors: xr.DataArray | None = None) -> dict[str, Any]:
+    def record(
+        self, points: int = 100_000, errors: xr.DataArray | None = None, checked: Report | None = None
+    ) -> dict[str, Any]:
         """The solution in numbers that JSON holds; what does not exist or is not finite is None.
 
-        `points` are those of `check`; `errors` is the map of a family's errors, where it is at hand.
+        `points` are those of `check`, whose answer is `checked` where it is at hand; `errors` is the map of a family's
+        errors, where that is.
 
         !!! example
             `json.dump(solution.record(), open("record.json", "w"))`
         """
-        report = self.check(points=points)
+        report = self.check(points=points) if checked is None else checked
         errors = self.error_map(progress=False) if errors is None else errors
         return {
             "relative_l2": None if errors is None else number(float(errors.mean())),
@@ -181,6 +193,62 @@ class AbstractSolution(abc.ABC):
     def plot_history(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A figure of objective, violations and multipliers over training."""
         return figures().history(self.problem, self.history, path=path)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        checked: Report | None = None,
+        record: Mapping[str, Any] | None = None,
+        command: str = "",
+    ) -> Path:
+        """Writes one HTML file that needs nothing else, to read or to send: the verdict, the equations, each law and
+        where it is worst, all figures, what the multipliers mean, estimates, settings and how to repeat it.
+
+        `checked` is the answer of `check()` and `record` that of `record()`, where they are at hand; `command` is what
+        repeats the run.
+
+        !!! example
+            `solution.report("report.html")`
+        """
+        checks.folder("report", "path", path)
+        checked = self.check(points=100_000) if checked is None else checked
+        record = self.record(checked=checked) if record is None else record
+        return page.write_page(path, page.of_solution(self, checked, record, self.pictures(checked), command))
+
+    def draw(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        checked: Report | None = None,
+        record: Mapping[str, Any] | None = None,
+        command: str = "",
+    ) -> list[str]:
+        """Writes every figure of the solution and `report.html` to a directory, which may be new; their names."""
+        folder = checks.folder("draw", "directory", directory)
+        folder.mkdir(exist_ok=True)
+        checked = self.check(points=100_000) if checked is None else checked
+        record = self.record(checked=checked) if record is None else record
+        pictures = self.pictures(checked)
+        for name, figure in pictures.items():
+            figures().finish(figure, folder / f"{name}.png")
+        page.write_page(folder / "report.html", page.of_solution(self, checked, record, pictures, command))
+        return sorted([*(f"{name}.png" for name in pictures), "report.html"])
+
+    def _repr_html_(self) -> str:
+        """The solution in a notebook: the problem, how training ended, and the first figure."""
+        if vars(self)["_problem"].words:
+            return f"<pre>{escape(repr(self))}</pre>"
+        drawn = "".join(f'<img alt="{p.title}" src="{p.source}" style="width:300px">' for p in self._shown())
+        return f"{self.problem._repr_html_()}<p>{escape(repr(self))}</p><div>{drawn}</div>"
+
+    def _shown(self) -> Any:
+        """The panels of the first figure, as pictures."""
+        return figures().pieces(self.plot())
+
+    @abc.abstractmethod
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A figure of the solution."""
 
     def __repr__(self) -> str:
         promised = vars(self)["_problem"].words

@@ -8,7 +8,7 @@ Newton's with more of them; for anything else e is a sum of waves in random dire
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -87,14 +87,25 @@ def answer_as(problem: AbstractProblem, model: Model) -> Answer:
     return lambda z, alongs: np.stack([known(z, along) for along in alongs], axis=1)
 
 
-def estimated(problem: Problem, model: Model, laws: Sequence[Rows], sizes: Sequence[float]) -> Defect:
-    """The relative error of an answer, in double precision, from the rows of the laws about it and their sizes."""
+def estimated(
+    problem: Problem,
+    model: Model,
+    laws: Sequence[Rows],
+    sizes: Sequence[float],
+    member: Mapping[str, float] | None = None,
+) -> Defect:
+    """The relative error of an answer, in double precision, from the rows of the laws about it and their sizes; of one
+    member of a family where its parameters, at which the rows are, are given."""
     if any(problem.vocabulary.pins):
         return Defect(None, note="an unknown depends on some of the coordinates only")
     if not all(np.all(np.isfinite(rows.left)) for rows in laws):
         return Defect(None, note="a law is not finite")
     # Threads that wait for each other cost more than they do on matrices of this size.
     with threadpoolctl.threadpool_limits(1, user_api="blas"):
+        if member:
+            answer, free = answer_as(problem, model), evaluate.free_constants(problem, model)
+            z = at_member(problem.domain, np.asarray(problem.domain.sobol(POINTS), float), member)
+            return _of_member(problem, answer, laws, sizes, z, free)
         try:
             if hasattr(model, "member"):
                 return _of_members(problem, model)

@@ -22,8 +22,9 @@ from .._problem import (
     predictions,
     relative_errors,
 )
-from . import report
 from .abstract import AbstractSolution, figures
+from .report import Report
+from .report import check as examined
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -168,10 +169,10 @@ class OperatorSolution(AbstractSolution):
         """One multiplier for each training sample, of the first constraint that has them; None without one."""
         return next((np.asarray(m) for m in self.multipliers.values() if np.ndim(m) == 1), None)
 
-    def check(self, points: int = 1_000_000, seed: int = 1) -> report.Report:
+    def check(self, points: int = 1_000_000, seed: int = 1) -> Report:
         """Does every law hold on the training samples, and which is the worst? With the errors on unseen samples."""
         with precision.of(self.model):
-            found = report.check(
+            found = examined(
                 self.problem,
                 self.model,
                 self.multipliers,
@@ -208,13 +209,9 @@ class OperatorSolution(AbstractSolution):
         errors = {split: self.errors(split) for split in splits}
         return figures().multipliers(self.problem, self.history, prices, errors, path=path)
 
-    def draw(self, directory: str | os.PathLike[str]) -> list[str]:
-        folder = checks.folder("draw", "directory", directory)
-        folder.mkdir(exist_ok=True)
-        self.plot(folder / "solution.png")
-        self.plot_history(folder / "history.png")
-        self.plot_multipliers(folder / "multipliers.png")
-        return sorted(path.name for path in folder.glob("*.png"))
+    def pictures(self, checked: Report | None = None) -> dict[str, Any]:
+        found = {"solution": self.plot(), "history": self.plot_history(), "multipliers": self.plot_multipliers()}
+        return {name: figure for name, figure in found.items() if figure is not None}
 
     def details(self, errors: xr.DataArray | None) -> dict[str, Any]:
         """The errors on each part of the data, of the last state, and of baselines without a network."""

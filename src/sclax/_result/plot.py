@@ -13,18 +13,24 @@ from matplotlib.figure import Figure
 from .._base import Model, Points, checks
 from .._places import TIME
 from .._problem import OperatorProblem, Problem, Samples, formula_at
-from . import evaluate
+from . import evaluate, plot_volume
 from .history import History
-from .plot_style import ACCENT, COLOURS, INK, SECOND, STYLE, Path_, finish, label, shown_axes, subplots
+from .plot_style import ACCENT, COLOURS, INK, SECOND, STYLE, Path_, label, mark, subplots
+from .plot_style import finish as finish
+from .plot_style import pieces as pieces
+from .plot_style import shown_axes as shown_axes
 from .plot_training import history as history
 from .plot_training import marginals as marginals
 from .plot_training import samples as samples
 from .quantities import by_name
+from .report import Mark
 
 
-def _slice(problem: Problem, at: Mapping[str, float]) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
+def _slice(
+    problem: Problem, at: Mapping[str, float], shown: tuple[str, ...] | None
+) -> tuple[tuple[str, ...], dict[str, np.ndarray]]:
     domain = problem.domain
-    shown = shown_axes(problem)
+    shown = shown_axes(problem) if shown is None else shown
     for name in at:
         if name not in domain.names or name in shown:
             rest = [n for n in domain.names if n not in shown]
@@ -57,10 +63,12 @@ def solution(
     path: Path_ = None,
     at: Mapping[str, float] | None = None,
     quantities: Sequence[str] = (),
+    marks: Sequence[Mark] = (),
+    shown: tuple[str, ...] | None = None,
 ) -> Figure:
     """For each unknown: the solution, its error where there is a reference; and the residuals of the interior. Or some
-    quantities by name."""
-    shown, axes = _slice(problem, at or {})
+    quantities by name. `marks` are numbers at points, `shown` the coordinates of the axes."""
+    shown, axes = _slice(problem, at or {}, shown)
     names = problem.domain.names
     fixed = {name: float(axes[name][0]) for name in names if name not in shown}
     family = {name: value for name, value in fixed.items() if name in problem.domain.parameters}
@@ -86,11 +94,16 @@ def solution(
         panels = [(label(name), field(by_name(problem, model, name, points)), "solution") for name in quantities]
     else:
         panels = _panels(problem, model, points, truth, shown, field)
+    solid = tuple(quantities) or problem.unknowns if len(problem.domain.space) == 3 and TIME not in shown else ()
     # At most four side by side, which still fit a page.
-    columns = len(panels) if len(panels) <= 4 else -(-len(panels) // 2) if len(panels) <= 8 else 4
-    figure, plots = subplots(columns, -(-len(panels) // columns))
-    for spare in plots[len(panels) :]:
+    count = len(panels) + plot_volume.PANELS * len(solid)
+    columns = count if count <= 4 else -(-count // 2) if count <= 8 else 4
+    figure, plots = subplots(columns, -(-count // columns))
+    for spare in plots[count:]:
         spare.set_visible(False)
+    for k, name in enumerate(solid):
+        first = len(panels) + plot_volume.PANELS * k
+        plot_volume.draw(figure, plots[first : first + plot_volume.PANELS], problem, model, name, fixed, _image)
     if fixed:
         text = ", ".join(f"{label(n)} = {axes[n][0]:.4g}" for n in fixed)
         figure.suptitle(text, fontsize=10, color=INK)
@@ -99,6 +112,7 @@ def solution(
         if len(shown) == 1:
             axis.plot(axes[shown[0]], values, color=SECOND, lw=1.4)
             axis.set_title(title, fontsize=10, color=INK)
+            mark(axis, shown, [problem.domain.ends(name) for name in shown], marks)
             continue
         axis.set_ylabel(label(shown[1]), fontsize=10)
         limit = float(np.nanmax(np.abs(values))) or 1.0
@@ -111,6 +125,7 @@ def solution(
         _image(figure, axis, axes[shown[0]], axes[shown[1]], values, title, **look)
         if problem.domain.shape is not None and TIME not in shown:
             _outline(axis, problem, shown, fixed)
+        mark(axis, shown, [problem.domain.ends(name) for name in shown], marks)
     return finish(figure, path)
 
 
@@ -163,8 +178,14 @@ def _widened(ends: tuple[float, float]) -> tuple[float, float]:
     return ends[0] - margin, ends[1] + margin
 
 
-def family(errors: xr.DataArray | None, residuals: xr.Dataset, path: Path_ = None) -> Figure:
-    """Relative error, where it is known, and root mean square of the residual over one or two parameters."""
+def family(
+    errors: xr.DataArray | None,
+    residuals: xr.Dataset,
+    path: Path_ = None,
+    here: Mapping[str, float] | None = None,
+) -> Figure:
+    """Relative error, where it is known, and root mean square of the residual over one or two parameters; `here` is a
+    member that is marked."""
     panels = [("rms residual", residuals["rms"])]
     if errors is not None:
         panels.insert(0, ("relative $L_2$ error", errors))
@@ -178,9 +199,13 @@ def family(errors: xr.DataArray | None, residuals: xr.Dataset, path: Path_ = Non
         if len(names) == 1:
             axis.semilogy(x, values.values, color=SECOND, lw=1.4)
             axis.set_title(title, fontsize=10, color=INK)
+            if here is not None:
+                axis.axvline(here[names[0]], color=ACCENT, lw=1.6)
             continue
         axis.set_ylabel(label(names[1]), fontsize=10)
         error_image(figure, axis, values, title)
+        if here is not None:
+            axis.plot(*([here[name]] for name in names), "o", ms=9, mfc="none", mec=ACCENT, mew=2)
     return finish(figure, path)
 
 

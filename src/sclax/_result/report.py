@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -45,6 +45,24 @@ class Finding:
     price: float | None = None
     sample: int | None = None
     verdict: str = ""
+
+
+class Mark(NamedTuple):
+    """A number at a point, by coordinate."""
+
+    number: int
+    where: Mapping[str, float]
+
+
+COLUMNS = ("law", "measure", "of its size", "tolerance", "estimate", "violation", "multiplier", "max |r|", "worst at")
+
+
+def cells(f: Finding, relative: Mapping[str, float]) -> tuple[str, ...]:
+    """A finding as a row of the table with `COLUMNS`."""
+    place = ", ".join(f"{k}={v:.4g}" for k, v in f.where.items())
+    share = percent(relative[f.name]) if f.name in relative else "–"
+    numbers = (f.tolerance, f.estimate, f.violation, f.multiplier, f.largest_residual)
+    return (f.name, f.kind, share, *("–" if x is None else f"{x:.3g}" for x in numbers), place)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,17 +142,20 @@ class Report:
         notes = (*self.notes, *self.verdict.notes)
         return {"holds": self.holds, "points": self.points, **about, **plain, "notes": notes}
 
+    @property
+    def head(self) -> str:
+        """Whether the constraints hold, in one line."""
+        words = "Every constraint holds" if self.holds else "Some constraint is violated"
+        return f"{words} on {self.drawn or f'an independent sample of {self.points:,} points'}."
+
+    def _repr_html_(self) -> str:
+        from . import page
+
+        return page.of_report(self)
+
     def __str__(self) -> str:
-        head = "Every constraint holds" if self.holds else "Some constraint is violated"
-        drawn = self.drawn or f"an independent sample of {self.points:,} points"
-        lines = [self.verdict.words, f"{head} on {drawn}.", *([self.unfinished] if self.unfinished else []), ""]
-        columns = ("law", "measure", "of its size", "tolerance", "estimate", "violation", "multiplier", "max |r|")
-        rows: list[tuple[str, ...]] = [(*columns, "worst at")]
-        for f in self.findings:
-            place = ", ".join(f"{k}={v:.4g}" for k, v in f.where.items())
-            share = percent(self.relative[f.name]) if f.name in self.relative else "–"
-            numbers = (f.tolerance, f.estimate, f.violation, f.multiplier, f.largest_residual)
-            rows.append((f.name, f.kind, share, *("–" if x is None else f"{x:.3g}" for x in numbers), place))
+        lines = [self.verdict.words, self.head, *([self.unfinished] if self.unfinished else []), ""]
+        rows: list[tuple[str, ...]] = [COLUMNS, *(cells(f, self.relative) for f in self.findings)]
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         lines += ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         lines.insert(lines.index("") + 2, "  ".join("─" * w for w in widths))

@@ -8,6 +8,7 @@ import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -21,11 +22,15 @@ from jaxtyping import Array
 from .._base import checks, precision
 from .._laws import word
 from .._problem import Problem
-from . import constraints, evaluate, quantities, report
-from .abstract import AbstractSolution, figures
+from . import axes as axes_of
+from . import constraints, evaluate, quantities
+from .abstract import AbstractSolution, figures, moving_pictures
 from .estimates import Estimate, estimates
+from .page import least_reliable
 from .prices import settled
 from .record import number
+from .report import Mark, Report
+from .report import check as examined
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -47,30 +52,7 @@ class Solution(AbstractSolution):
     # --- values ---
 
     def _points(self, owner: str, coordinates: Mapping[str, Any]) -> tuple[Array, tuple[int, ...]]:
-        names = self.problem.domain.names
-        for name in coordinates:
-            if name not in names:
-                hint = f" `{name}` is fixed at {self.parameters[name]}." if name in self.parameters else ""
-                raise ValueError(
-                    f"{owner}: unknown coordinate `{name}`; the solution takes {checks.listed(names)}.{hint}"
-                    + checks.nearest(name, names)
-                )
-        for name in names:
-            if name not in coordinates:
-                raise ValueError(f"{owner}: coordinate `{name}` is missing; the solution takes {checks.listed(names)}.")
-        given = {n: self._numbers(owner, n, coordinates[n]) for n in names}
-        try:
-            arrays = jnp.broadcast_arrays(*given.values())
-        except ValueError:
-            shapes = {n: array.shape for n, array in given.items()}
-            raise ValueError(f"{owner}: the coordinates do not broadcast, their shapes are {shapes}.") from None
-        return jnp.stack([a.ravel() for a in arrays], axis=-1), arrays[0].shape
-
-    def _numbers(self, owner: str, name: str, value: Any) -> Array:
-        try:
-            return jnp.asarray(value, jnp.result_type(float))
-        except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"{owner}: `{name}` must be a number or an array of them, got {value!r:.60}.") from None
+        return axes_of.points(self.problem, self.parameters, owner, coordinates)
 
     def _tell_outside(self, owner: str, coordinates: Mapping[str, Any]) -> None:
         """Says once that values outside the domain, or outside the range of a family, are extrapolated."""
@@ -157,7 +139,7 @@ class Solution(AbstractSolution):
             if others:
                 raise ValueError(f"integrate: name a quantity, one of {checks.listed(self.problem.vocabulary.fields)}.")
         over = domain.space if over is None else over
-        axes = self._axes("integrate", coordinates)
+        axes = axes_of.grid(self.problem, "integrate", coordinates)
         with precision.of(self.model):
             found = quantities.integrals(self.problem, self.model, quantity, over, axes)
         for name in coordinates:
@@ -173,7 +155,7 @@ class Solution(AbstractSolution):
         A coordinate is an array, a number of equally spaced points (an int), or a single value (a float); left out, it
         has the points of the test grid. Outside a domain's shape values are NaN.
         """
-        axes = self._axes("grid", coordinates)
+        axes = axes_of.grid(self.problem, "grid", coordinates)
         checks.points("grid", " × ".join(axes), math.prod(map(len, axes.values())))
         self._tell_outside("grid", axes)
         mesh = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
@@ -185,24 +167,6 @@ class Solution(AbstractSolution):
             raise ValueError(f"grid: `{name}` is a vector; ask for its components, u_x and u_y say.")
         found = {name: np.where(inside, a, np.nan) for name, a in values.items()}
         return xr.Dataset({name: (tuple(axes), a) for name, a in found.items()}, coords=axes)
-
-    def _axes(self, owner: str, coordinates: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """The values of all coordinates: given ones, and those of the test grid."""
-        axes, names = evaluate.default_axes(self.problem), self.problem.domain.names
-        for name, value in coordinates.items():
-            if name not in axes:
-                raise ValueError(
-                    f"{owner}: unknown coordinate `{name}`; the solution takes {checks.listed(names)}."
-                    + checks.nearest(name, names)
-                )
-            axes[name] = self._axis(owner, name, value)
-        return axes
-
-    def _axis(self, owner: str, name: str, value: Any) -> np.ndarray:
-        """The values of a coordinate: given ones, or a number of equally spaced ones."""
-        if isinstance(value, int | np.integer) and not isinstance(value, bool):
-            return np.linspace(*self.problem.domain.ends(name), checks.points(owner, name, value))
-        return np.atleast_1d(checks.finite_array(owner, name, value))
 
     def residual(self, name: str, **coordinates: Any) -> Array | tuple[Array, ...]:
         """The residual of the law `name` at named coordinates; a tuple for a system.
@@ -261,10 +225,10 @@ class Solution(AbstractSolution):
         with precision.of(self.model):
             return constraints.hardest(self.problem, self.model, self.multipliers, n, name)
 
-    def check(self, points: int = 1_000_000, seed: int = 1) -> report.Report:
+    def check(self, points: int = 1_000_000, seed: int = 1) -> Report:
         """Does every law hold, and where is it worst? On `points` independent points for each law."""
         with precision.of(self.model):
-            return report.check(
+            return examined(
                 self.problem,
                 self.model,
                 self.multipliers,
@@ -298,7 +262,7 @@ class Solution(AbstractSolution):
         !!! example
             `solution.error_map(beta=1000).max()`
         """
-        axes = self._family_axes("error_map", parameters)
+        axes = axes_of.family(self.problem, "error_map", parameters)
         self._tell_outside("error_map", axes)
         with precision.of(self.model):
             return evaluate.error_map(self.problem, self.model, reference, axes, progress)
@@ -311,20 +275,10 @@ class Solution(AbstractSolution):
         !!! example
             `solution.residual_map(beta=1000)["rms"].plot()`
         """
-        axes = self._family_axes("residual_map", parameters)
+        axes = axes_of.family(self.problem, "residual_map", parameters)
         self._tell_outside("residual_map", axes)
         with precision.of(self.model):
             return evaluate.residual_map(self.problem, self.model, law, axes, progress)
-
-    def _family_axes(self, owner: str, parameters: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        family = self.problem.domain.parameters
-        for name in parameters:
-            if name not in family:
-                raise ValueError(
-                    f"{owner}: `{name}` is no parameter of the family; it has {checks.listed(family) or 'none'}."
-                    + checks.nearest(name, family)
-                )
-        return {name: self._axis(owner, name, value) for name, value in parameters.items()}
 
     def plot(
         self, path: str | os.PathLike[str] | None = None, quantities: Sequence[str] = (), **coordinates: float
@@ -346,6 +300,42 @@ class Solution(AbstractSolution):
         errors = self.error_map(progress=progress, **parameters)
         return figures().family(errors, self.residual_map(progress=progress, **parameters), path=path)
 
+    def animate(
+        self,
+        path: str | os.PathLike[str],
+        quantities: Sequence[str] = (),
+        over: str | None = None,
+        frames: int = 60,
+        fps: int = 12,
+        **coordinates: float,
+    ) -> Path:
+        """Writes a moving picture: `.gif`, `.mp4` (extra `view`), or `.html`, a page with a slider.
+
+        `over` is the coordinate that moves: time by default, or a parameter of a family. The others beyond two are held
+        at the values given here (default: the middle). `quantities` as in `plot`; default: the unknowns.
+
+        !!! example
+            `solution.animate("u.gif")`; `solution.animate("family.html", over="beta")`
+        """
+        with precision.of(self.model):
+            return moving_pictures().moving(self.problem, self.model, path, quantities, over, frames, fps, coordinates)
+
+    def to_vtk(
+        self, path: str | os.PathLike[str], quantities: Sequence[str] = (), points: int = 0, **coordinates: Any
+    ) -> list[Path]:
+        """Writes the solution for ParaView, by pyvista (extra `view`), with `points` along each side of space. A shape
+        is cut along its boundary. With time: a file for each of its values and `u.pvd`, which shows them as a series.
+
+        Coordinates are as in `grid`: `t=20` is so many times, `beta=2.0` the value of a parameter (default: the
+        middle). `quantities` are written beside the unknowns.
+
+        !!! example
+            `solution.to_vtk("u.vtu", t=20)`
+        """
+        from . import volumes
+
+        return volumes.write(self, path, quantities, points, coordinates)
+
     def plot_samples(self, path: str | os.PathLike[str] | None = None) -> Any:
         """A figure of the worst-case points (ψ_α) at several stages of training."""
         return figures().samples(self.problem, self.history, path=path)
@@ -354,16 +344,27 @@ class Solution(AbstractSolution):
         """A figure of the density of ψ_α along each coordinate, parameters included, at several stages of training."""
         return figures().marginals(self.problem, self.history, path=path)
 
-    def draw(self, directory: str | os.PathLike[str]) -> list[str]:
-        folder = checks.folder("draw", "directory", directory)
-        folder.mkdir(exist_ok=True)
-        self.plot(folder / "solution.png")
-        self.plot_history(folder / "history.png")
-        self.plot_samples(folder / "samples.png")
-        if 0 < len(self.problem.domain.parameters) <= 2:
-            self.plot_family(folder / "family.png")
-            self.plot_marginals(folder / "marginals.png")
-        return sorted(path.name for path in folder.glob("*.png"))
+    def pictures(self, checked: Report | None = None) -> dict[str, Any]:
+        family, fields = self.problem.domain.parameters, [n for n, p in self.problem.sought.items() if p.coordinates]
+        found = {"solution": self._marked(checked)}
+        worst = None if checked is None else least_reliable(checked)
+        if worst is not None and all(name in worst.where for name in family):
+            found["member"] = self._marked(checked, **{name: worst.where[name] for name in family})
+        if fields:
+            found["coefficients"] = self.plot(quantities=fields)
+        if 0 < len(family) <= 2:
+            found["family"] = self.plot_family(progress=False)
+        found |= {"history": self.plot_history(), "samples": self.plot_samples()}
+        if 0 < len(family) <= 2:
+            found["marginals"] = self.plot_marginals()
+        return {name: figure for name, figure in found.items() if figure is not None}
+
+    def _marked(self, checked: Report | None, **at: float) -> Any:
+        """The figure of the solution with the worst point of each law."""
+        findings = () if checked is None else checked.findings
+        marks = [Mark(number, f.where) for number, f in enumerate(findings, start=1)]
+        with precision.of(self.model):
+            return figures().solution(self.problem, self.model, at=at, marks=marks)
 
     def details(self, errors: xr.DataArray | None) -> dict[str, Any]:
         """Median and worst error over the parameters of a family, and where the worst is."""

@@ -1,6 +1,7 @@
 """Is it a solution, and how good? One rule for all problems, in words."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from .._base import Model, precision
 from .._problem import AbstractProblem, Term, relative_errors
 from . import defect, determined, evaluate
 from .folds import folds
-from .rows import Rows, drawn
+from .rows import Rows, at_member, drawn
 from .sizes import Size, size_of
 
 CONDITION, EQUATION = 0.1, 0.3  # what may be left of a law, of its size
@@ -64,25 +65,35 @@ def _of_samples(problem: Any, model: Model) -> Verdict:
     return Verdict(solved, words)
 
 
-def _measured(problem: Any, model: Model) -> tuple[Any, list[Rows], list[Size], np.ndarray]:
-    """An answer as a function, its laws at fresh points, their sizes, and its values over the domain."""
+def of_member(problem: Any, model: Model, member: Mapping[str, float]) -> Verdict:
+    """The verdict on one member of a family, by all of its parameters; of no parameters, on the whole."""
+    with precision.double():
+        return _of_points(problem.bare(), model, member)
+
+
+def _measured(
+    problem: Any, model: Model, member: Mapping[str, float] | None = None
+) -> tuple[Any, list[Rows], list[Size], np.ndarray]:
+    """An answer as a function, its laws at fresh points, their sizes, and its values over the domain; of one member of
+    a family where its parameters are given."""
     answer = defect.answer_as(problem, model)
     terms = [evaluate.whole(problem, term) for term in problem.terms]
-    laws = [drawn(problem, model, answer, term, k) for k, term in enumerate(terms)]
-    values = answer(np.asarray(problem.domain.sobol(SPREAD), float), ((0,) * problem.domain.dimension,))[:, 0]
+    laws = [drawn(problem, model, answer, term, k, member) for k, term in enumerate(terms)]
+    spread = at_member(problem.domain, np.asarray(problem.domain.sobol(SPREAD), float), member or {})
+    values = answer(spread, ((0,) * problem.domain.dimension,))[:, 0]
     return answer, laws, [size_of(problem, rows, np.sqrt(np.mean(values**2, axis=0))) for rows in laws], values
 
 
-def _of_points(problem: Any, model: Model) -> Verdict:
-    answer, laws, sizes, values = _measured(problem, model)
+def _of_points(problem: Any, model: Model, member: Mapping[str, float] | None = None) -> Verdict:
+    answer, laws, sizes, values = _measured(problem, model, member)
     terms = [evaluate.whole(problem, term) for term in problem.terms]
     relative = {term.name: size.relative for term, size in zip(terms, sizes, strict=True)}
     scales = [size.size for size in sizes]
     notes, folded = [], []
     try:
         folded = folds(problem, model, answer, laws) if max(relative.values(), default=0.0) <= EQUATION else []
-        notes += determined.notes(problem, laws, scales)
-        found = defect.estimated(problem, model, laws, scales)
+        notes += [] if member else determined.notes(problem, laws, scales)
+        found = defect.estimated(problem, model, laws, scales, member)
     except Exception as error:  # whatever a law of the user's own does, the rest of a report stands
         found = defect.Defect(None, note=f"{type(error).__name__}: {error}"[:200])
     if folded:  # of the branches that it joins neither is near

@@ -4,6 +4,7 @@ import contextlib
 import os
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any, TypedDict, Unpack, overload
 
 import equinox as eqx
@@ -24,7 +25,7 @@ from .best import HeldOut
 from .checkpoint import Checkpoint
 from .controller import AbstractController, Clock, KeepLast, Steering
 from .polynomials import better, polynomials
-from .progress import Reporter
+from .progress import Callback, Reporter
 from .relax import relaxing
 from .run import Task
 from .source import source_of
@@ -90,6 +91,7 @@ class Options(TypedDict, total=False):
     checkpoint: Directory | None
     relax: bool
     controller: Steering | None
+    callback: Callback | None
     progress: bool
 
 
@@ -133,6 +135,7 @@ def solve(
     checkpoint: Directory | None = None,
     relax: bool = False,
     controller: Steering | None = None,
+    callback: Callback | None = None,
     progress: bool = True,
 ) -> Any:
     """Finds a function that satisfies the problem's constraints and minimises its objective.
@@ -159,7 +162,10 @@ def solve(
       least, and trains on; `solution.relaxed` and `check()` say by how much.
     - `controller`: a function of the run's `Task` that gives an `AbstractController` of your own, which steers the run
       and chooses its result.
-    - `progress`: whether to report on standard error.
+    - `callback`: a function that gets a dict of plain numbers whenever a chunk of steps is done: `by` (`"network"` or
+      `"polynomials"`), `step`, `seconds`, `evaluations`, `objective`, and by constraint `values`, `violations` and
+      `multipliers`; `sclax.tracking` has some. Where it raises `KeyboardInterrupt`, training ends as by Ctrl-C.
+    - `progress`: whether to report on standard error, or in a notebook.
 
     Runs with the same objects (residuals, method, model function) share their compiled code: in a sweep, make these
     once, outside the loop. Ctrl-C ends training and returns what was learned. NaN rolls back to the last good state,
@@ -172,11 +178,13 @@ def solve(
         raise ValueError(f"solve: `problem` must be a Problem, got {problem!r:.80}.")
     if method is not None and not isinstance(method, AbstractMethod | Spectral):
         raise ValueError(f"solve: `method` must be PrimalDual(...), Penalty(...) or Spectral(), got {method!r:.80}.")
+    if callback is not None and not callable(callback):
+        raise ValueError(f"solve: `callback` must be a function of a dict, got {callback!r:.60}.")
     clock, seed, seeds = asked_for(steps, seconds, seed, seeds)
     problem = refreshed(problem)  # a global that a law computes with may have changed since it was stated
     if isinstance(method, Spectral):
         _only_polynomials(model, steps, seeds, controller)
-        with Reporter(progress) as reporter:
+        with Reporter(progress, callback) as reporter:
             try:
                 return polynomials(problem, method, seed, seconds, checkpoint, reporter).solution
             except Unsuited as reason:
@@ -198,13 +206,14 @@ def solve(
                 seconds=clock.seconds,
                 checkpoint=where,
                 controller=controller,
+                callback=callback,
                 progress=progress,
             )
 
         return relaxing(problem, train, model, clock, checkpoint, Reporter(progress).say)
     if model is method is steps is seeds is controller is None:
-        return _polynomials_first(problem, seed, clock, checkpoint, progress)
-    return _network(problem, model, method, clock, seed, seeds, checkpoint, controller, Reporter(progress))
+        return _polynomials_first(problem, seed, clock, checkpoint, lambda: Reporter(progress, callback))
+    return _network(problem, model, method, clock, seed, seeds, checkpoint, controller, Reporter(progress, callback))
 
 
 def _only_polynomials(model: Any, steps: Any, seeds: Any, controller: Any) -> None:
@@ -215,10 +224,10 @@ def _only_polynomials(model: Any, steps: Any, seeds: Any, controller: Any) -> No
 
 
 def _polynomials_first(
-    problem: AbstractProblem, seed: int, clock: Clock, checkpoint: Directory | None, progress: bool
+    problem: AbstractProblem, seed: int, clock: Clock, checkpoint: Directory | None, reporting: Callable[[], Reporter]
 ) -> Any:
     """Polynomials where they converge, else a network, and of both the better one."""
-    reporter = Reporter(progress)
+    reporter = reporting()
     began = time.monotonic()
     candidate = None
     try:
@@ -236,7 +245,7 @@ def _polynomials_first(
         reporter.say(f"no polynomials ({reason}): training a network.")
     if clock.seconds is not None:
         clock = clock._replace(seconds=max(clock.seconds - (time.monotonic() - began), clock.seconds / 4))
-    network = _network(problem, None, None, clock, seed, None, checkpoint, None, Reporter(progress))
+    network = _network(problem, None, None, clock, seed, None, checkpoint, None, reporting())
     return network if candidate is None else better(candidate, network)
 
 

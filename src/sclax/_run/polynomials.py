@@ -111,6 +111,7 @@ def polynomials(
                 over = late(spent)
                 if fresh:
                     history = history.after(_row(bare, marched, spent))
+                    reporter.tell(bare, history, "polynomials")
                     reporter.note(f"polynomials: {march.told(marched)}", march.share(marched))
                 if kept is not None and (over or (fresh and time.monotonic() - saved > SAVE_EVERY)):
                     _save(kept, marched, history, reporter)

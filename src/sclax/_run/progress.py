@@ -3,6 +3,8 @@
 import sys
 import time
 import warnings
+from collections.abc import Callable
+from html import escape as html
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from .._problem import AbstractProblem
-from .._result import largest
+from .._result import History, largest
 from .controller import Clock
 from .run import Run
 
@@ -21,15 +23,54 @@ def _clock(seconds: float) -> str:
     return f"{minutes}:{seconds:02d}"
 
 
-class Reporter:
-    """Objective, worst violation, multipliers, rate and time left, on standard error."""
+Callback = Callable[[dict[str, Any]], Any]
 
-    def __init__(self, shown: bool, interval: float = 10.0):
+
+def record_of(problem: AbstractProblem, history: History, by: str) -> dict[str, Any]:
+    """The last row of a history in plain numbers, of several samples the worst and of several seeds the mean objective;
+    `by` says what was trained."""
+    limits = {name: np.asarray(tolerance) for name, tolerance in problem.tolerances.items()}
+    values = {name: history.values[name][-1] for name in limits}
+    return {
+        "by": by,
+        "step": int(history.step[-1]),
+        "seconds": float(history.seconds[-1]),
+        "evaluations": int(np.max(history.evaluations[-1])),
+        "objective": float(np.mean(history.objective[-1])),
+        "values": {name: largest(value) for name, value in values.items()},
+        "violations": {name: largest(values[name] - limit) for name, limit in limits.items()},
+        "multipliers": {name: float(np.max(history.multipliers[name][-1])) for name in limits},
+    }
+
+
+class _Notebook:
+    """A bar in a notebook, which is no terminal; it takes IPython alone."""
+
+    def __init__(self) -> None:
+        from IPython.display import HTML, display
+
+        self._html = HTML
+        self._shown: Any = display(HTML(self._text(0.0, "compiling …")), display_id=True)
+
+    def _text(self, done: float, words: str) -> str:
+        return f'<progress max="1" value="{done:.4f}" style="width:14em"></progress> <code>{html(words)}</code>'
+
+    def update(self, done: float, words: str) -> None:
+        self._shown.update(self._html(self._text(done, words)))
+
+
+class Reporter:
+    """Objective, worst violation, multipliers, rate and time left, on standard error or in a notebook; and the same in
+    numbers for a `callback`."""
+
+    def __init__(self, shown: bool, callback: Callback | None = None, interval: float = 10.0):
         self._console = Console(file=sys.stderr)
+        self._notebook = shown and self._console.is_jupyter
         self._live = shown and self._console.is_terminal
-        self._lines = shown and not self._live
-        self._interval, self._last = interval, -float("inf")
+        self._lines = shown and not self._live and not self._notebook
+        self._callback, self._interval, self._last = callback, interval, -float("inf")
         self._bar: Progress | None = None
+        self._page: _Notebook | None = None
         self._started = False
 
     def __enter__(self) -> "Reporter":
@@ -47,6 +88,8 @@ class Reporter:
             )
             self._bar.start()
             self._task = self._bar.add_task("compiling …", total=1.0)
+        elif self._notebook:
+            self._page = _Notebook()
         elif self._lines:
             print("compiling ...", file=sys.stderr, flush=True)
         return self
@@ -57,8 +100,9 @@ class Reporter:
 
     def show(self, problem: AbstractProblem, run: Run, clock: Clock, length: int) -> None:
         """The numbers of the last row; the last chunk had `length` steps."""
+        self.tell(problem, run.history, "network")
         due = self._lines and time.monotonic() - self._last >= self._interval
-        if self._bar is None and not due:
+        if self._bar is self._page is None and not due:
             return
         history, pace = run.history, clock.pace
         limits = {name: np.asarray(tolerance) for name, tolerance in problem.tolerances.items()}
@@ -74,18 +118,19 @@ class Reporter:
         left = min((t for t in (by_steps, by_time) if t is not None), default=None)
         if left is not None:
             parts.append(f"{'at most ' if clock.open else ''}{_clock(left)} left")
-        text = "  ".join(parts)
-        if self._bar is not None:
-            done = min(clock.spent(run.step, run.seconds), 1.0)
-            self._bar.update(self._task, completed=done, description=escape(text))
-        else:
-            self._last = time.monotonic()
-            print(text, file=sys.stderr, flush=True)
+        self.note("  ".join(parts), min(clock.spent(run.step, run.seconds), 1.0))
+
+    def tell(self, problem: AbstractProblem, history: History, by: str) -> None:
+        """The last row of a history, to whoever asked for it."""
+        if self._callback is not None and history.rows:
+            self._callback(record_of(problem, history, by))
 
     def note(self, text: str, done: float) -> None:
         """How far it has come, in words and as a share."""
         if self._bar is not None:
             self._bar.update(self._task, completed=done, description=escape(text))
+        elif self._page is not None:
+            self._page.update(done, text)
         elif self._lines and time.monotonic() - self._last >= self._interval:
             self._last = time.monotonic()
             print(text, file=sys.stderr, flush=True)
@@ -94,11 +139,11 @@ class Reporter:
         """A message that stays."""
         if self._bar is not None:
             self._bar.console.print(escape(text))
-        elif self._lines:
+        elif self._lines or self._notebook:
             print(text, file=sys.stderr, flush=True)
 
     def warn(self, text: str) -> None:
         """A message that nobody may miss: where progress is not shown, a warning."""
-        if self._bar is None and not self._lines:
+        if self._bar is self._page is None and not self._lines:
             warnings.warn(text, stacklevel=2)
         self.say(text)

@@ -7,7 +7,9 @@ import typer
 
 from ._data import app as data_app
 from ._list import list_problems
+from ._report import report_runs
 from ._solve import solve_problem
+from ._view import view_run
 
 app = typer.Typer(
     help="Solves differential equations by science-constrained learning.",
@@ -18,4 +20,6 @@ app = typer.Typer(
 )
 app.command("list")(list_problems)
 app.command("solve")(solve_problem)
+app.command("report")(report_runs)
+app.command("view")(view_run)
 app.add_typer(data_app, name="data")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from .._result import AbstractSolution
 
 
+POINTS = 100_000  # of each law, on which a run is checked
+
+
 class Method(StrEnum):
     scl = "scl"
     average = "average"
@@ -100,12 +103,14 @@ def solve_problem(
         raise fail(str(error)) from None
     solutions = found if isinstance(found, list) else [found]
     unwritten = _written(lambda: solutions[0].save(directory / "solution.scl"), directory)
+    checked = solutions[0].check(points=POINTS)
+    tell = lambda: [s.record(POINTS, checked=checked if s is solutions[0] else None) for s in solutions]
     try:
-        records = [solution.record() for solution in solutions]
+        records = tell()
     except ImportError as error:  # what was learned counts, with or without a reference to compare with
         console.print(f"no error is given: {error}", highlight=False, markup=False)
         solutions = [solution.without_reference() for solution in solutions]
-        records = [solution.record() for solution in solutions]
+        records = tell()
     best = solutions[0]
     about = {
         "problem": name,
@@ -113,6 +118,9 @@ def solve_problem(
         "method": method.value,
         "chosen": repr(best.method),
         "versions": versions(),
+        "verdict": checked.verdict.words,
+        "solved": checked.solved,
+        "estimated_error": checked.estimated_error,
         **records[0],
     }
     if seeds is not None:
@@ -122,15 +130,17 @@ def solve_problem(
         with replaced(directory / "record.json") as temporary:
             temporary.write_text(json.dumps(about, indent=1) + "\n")
         _save_history(directory / "history.npz", best)
-        best.draw(directory)
+        command = _command(name, sets, method, at, scale, steps, seconds, seed, seeds)
+        best.draw(directory, checked=checked, record=records[0], command=shlex.join(command))
 
     unwritten = unwritten or _written(write, directory)
-    summary(console, best, records, directory)
+    summary(console, best, checked, records, directory)
     if unwritten is not None:  # on a disk that is full, say: what was learned is at least told
         raise fail(f"not everything could be written to {str(directory)!r}: {unwritten}")
     if not all(r["converged"] for r in records):
-        longer = 2 * best.seconds if best.result.name == "time_up" else None
-        again = _command(name, sets, method, at, scale, seed, seeds, directory, longer)
+        longer = max(2 * best.seconds, 60.0) if best.result.name == "time_up" else None
+        words = _command(name, sets, method, at, scale, None, longer, seed, seeds)
+        again = shlex.join([*words, "--out", str(directory), "--resume"])
         # The last line, so that nobody takes a run that was cut short for one that is done.
         console.print(
             f"[red]Not converged: {escape(best.result.value)} Go on with[/red] {escape(again)}", highlight=False
@@ -156,12 +166,12 @@ def _command(
     method: Method,
     at: list[str] | None,
     scale: str | None,
+    steps: int | None,
+    seconds: float | None,
     seed: int,
     seeds: int | None,
-    directory: Path,
-    longer: float | None,
-) -> str:
-    """The command that goes on with a run; `longer` seconds where its time was up."""
+) -> list[str]:
+    """The words of the command that makes a run."""
     words = ["sclax", "solve", name]
     words += [word for pair in sets or [] for word in ("--set", pair)]
     words += [word for pair in at or [] for word in ("--at", pair)]
@@ -169,8 +179,9 @@ def _command(
     words += ["--scale", scale] if scale is not None else []
     words += ["--seed", str(seed)] if seed else []
     words += ["--seeds", str(seeds)] if seeds is not None else []
-    words += ["--seconds", f"{max(longer, 60.0):.0f}"] if longer is not None else []
-    return shlex.join([*words, "--out", str(directory), "--resume"])
+    words += ["--steps", str(steps)] if steps is not None else []
+    words += ["--seconds", f"{seconds:.0f}" if seconds >= 10 else f"{seconds:g}"] if seconds is not None else []
+    return words
 
 
 def _check_out(out: Path | None, resume: bool) -> None:

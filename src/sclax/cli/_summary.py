@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from .._result import AbstractSolution
+    from .._result import AbstractSolution, Report
 
 
-def summary(console: "Console", best: "AbstractSolution", records: list[dict[str, Any]], directory: Path) -> None:
+def summary(
+    console: "Console", best: "AbstractSolution", checked: "Report", records: list[dict[str, Any]], directory: Path
+) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, collapse_padding=True)  # which fits into 80 columns
@@ -44,6 +46,9 @@ def summary(console: "Console", best: "AbstractSolution", records: list[dict[str
             parts += [f"{k.replace('_', ' ')} {show(r[k])}" for k in ("nearest_neighbour", "interpolation") if k in r]
             console.print(f"seed {r['seed']}, mean errors: {', '.join(parts)}", highlight=False)
     console.print(best.result.value, highlight=False, style="dim")
+    console.print(checked.verdict.words, highlight=False, markup=False, style="bold")
     console.print(
-        f"written to {directory}: solution.scl, record.json, history.npz, and figures", highlight=False, markup=False
+        f"written to {directory}: report.html, solution.scl, record.json, history.npz, and figures",
+        highlight=False,
+        markup=False,
     )

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from .._base import checks
 from ._files import space_of
 
-INK, LINE = "#1b2a41", "#3b7ea1"
+INK, LINE = "#1b2a41", "#0072b2"
 
 
 def _look(values: np.ndarray) -> dict[str, Any]:
