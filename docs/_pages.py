@@ -3,7 +3,9 @@
 import ast
 import importlib
 import inspect
+import os
 import re
+import shutil
 import textwrap
 from pathlib import Path
 
@@ -27,16 +29,39 @@ OWN = {"samplers", "nn", "zoo", "reference", "data", "experiments", "tracking"} 
 SOLVED = "solve"
 
 
+PICTURES = Path(__file__).parent / "_build" / "pictures"
+
+
 class Drawn:
-    """An example gets no argument but the folder of its pictures, so that building the site leaves the sources alone."""
+    """An example gets no argument but the path of its picture, so that building the site leaves the sources alone."""
 
     def __call__(self, sphinx_gallery_conf, script_vars):
-        folder = Path(__file__).parent / "_build" / "pictures"
-        folder.mkdir(parents=True, exist_ok=True)
-        return [str(folder / f"{Path(script_vars['src_file']).stem}.png")]
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        source = Path(script_vars["src_file"])
+        # Relative, since examples print where they drew to.
+        return [os.path.relpath(PICTURES / f"{source.stem}.png", source.parent)]
 
     def __repr__(self):
         return "Drawn()"
+
+
+class Pictures:
+    """The picture that an example has drawn goes to its page: figures of `solution.plot` are unknown to pyplot."""
+
+    def __call__(self, block, block_vars, gallery_conf):
+        drawn = PICTURES / f"{Path(block_vars['src_file']).stem}.png"
+        import matplotlib.pyplot as plt
+        from sphinx_gallery.scrapers import figure_rst
+
+        plt.close("all")
+        if not drawn.exists():
+            return ""
+        target = next(block_vars["image_path_iterator"])
+        shutil.move(drawn, target)
+        return figure_rst([target], gallery_conf["src_dir"])
+
+    def __repr__(self):
+        return "Pictures()"
 
 
 def write(docs):

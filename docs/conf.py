@@ -46,6 +46,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "plot_gallery": "True",
     "reset_argv": _pages.Drawn(),
+    "image_scrapers": (_pages.Pictures(),),
 }
 
 # One link each to the theory's formulas is enough: MathJax is loaded by the pages that have any.

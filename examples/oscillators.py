@@ -38,8 +38,8 @@ def plot():
     t = np.linspace(0, 10, 400)
     for zeta in np.linspace(0.05, 0.9, 6):
         left.plot(t, solution(t=t, zeta=zeta), color=plt.cm.cividis(zeta), label=f"{zeta:.2f}")
-    left.set(xlabel="$t$", ylabel="$u$")
-    left.legend(title=r"$\zeta$", frameon=False, ncols=2)
+    left.set(xlabel="$t$", ylabel="$u$", ylim=(-1, 1.5))
+    left.legend(title=r"$\zeta$", frameon=False, ncols=6, loc="upper center", handlelength=1, columnspacing=1)
     errors = solution.error_map(zeta=60, progress=False)
     right.semilogy(errors.zeta, errors, color="#2d6a8a")
     right.set(xlabel=r"$\zeta$", ylabel="relative $L_2$ error")

@@ -2,7 +2,7 @@
 Schrödinger's equation
 ======================
 
-i ψₜ + ½ ψₓₓ + |ψ|² ψ = 0 as a system of two unknowns, ψ = p + i q: a soliton that travels, and keeps its shape.
+``i ψₜ + ½ ψₓₓ + |ψ|² ψ = 0`` as a system of two unknowns, ψ = p + i q: a soliton that travels, and keeps its shape.
 """
 
 # %%
