@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import sclax as scl
+from sclax._base import changed
 from sclax._problem import samples
 from sclax._result import plot
 
@@ -69,7 +70,7 @@ def chosen(case, method, scale):
     row = scl.zoo.ROWS["average"](entry, scale=scale, **case.arguments)
     (term,) = row.problem.terms
     tolerance = jnp.asarray(row.model.settings.tolerance)
-    one = row.problem._with(terms=(dataclasses.replace(term, owner="data"),), tolerances={"data": tolerance})
+    one = changed(row.problem, terms=(dataclasses.replace(term, owner="data"),), tolerances={"data": tolerance})
     return row._replace(problem=one)
 
 

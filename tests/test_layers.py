@@ -27,9 +27,9 @@ TABLE = (
         "tracking": "",
         "samplers": "_base _baselines _chains _drawn _points",
         "nn": "_chebyshev _embeddings _hard _learned _mlp _modes _operators _store _tiles",
-        "reference": """_allen_cahn _burgers _burgers_sine _convection _corners _diffusion_sorption _gear _heat
-            _helmholtz _kdv _klein_gordon _lid_driven_cavity _lorenz _navier_stokes _poisson _reaction_diffusion
-            _support _wave""",
+        "reference": """_allen_cahn _burgers _burgers_sine _convection _corners _diffusion_sorption _four_disks
+            _gear _heat _helmholtz _kdv _klein_gordon _lid_driven_cavity _lorenz _navier_stokes _plate_with_disks
+            _poisson _reaction_diffusion _support _wave""",
     },
     {
         "_laws": """conditions derived equations fields integrals laplacian law losses mathml nearby observations
@@ -57,7 +57,11 @@ TABLE = (
             _lid_driven_cavity _load _lorenz _navier_stokes _operators _reaction_diffusion _registry _rows _settings
             _shapes""",
     },
-    {"cli": "_data _list _report _saying _solve _summary _view _words"},
+    {
+        "experiments": """_building _catalogue _comparing _gathering _paper _records _reproducing _running _suite
+            _sweeping _tables _telling pinnacle plots""",
+    },
+    {"cli": "_compare _data _list _new _pool _report _reproduce _saying _solve _summary _sweep _view _words"},
 )
 ROW = {package: number for number, row in enumerate(TABLE) for package in row}
 FILES = {package: set(files.split()) for row in TABLE for package, files in row.items()}

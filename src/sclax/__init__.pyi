@@ -1,4 +1,5 @@
 from . import data as data
+from . import experiments as experiments
 from . import nn as nn
 from . import reference as reference
 from . import samplers as samplers
@@ -72,6 +73,7 @@ from ._run import Task as Task
 from ._run import solve as solve
 from ._spectral import Spectral as Spectral
 from ._version import __version__ as __version__
+from .experiments import sweep as sweep
 from .samplers import R3 as R3
 from .samplers import RAD as RAD
 from .samplers import AbstractSampler as AbstractSampler

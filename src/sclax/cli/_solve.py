@@ -32,7 +32,7 @@ class Method(StrEnum):
 
 
 def solve_problem(
-    name: Annotated[str, typer.Argument(help="A problem; `sclax list` shows them.")],
+    name: Annotated[str, typer.Argument(help="A problem of `sclax list`, or a Python file that defines `problem`.")],
     sets: Annotated[list[str] | None, typer.Option("--set", help="beta=50, or beta=1:30 for a family.")] = None,
     method: Annotated[Method, typer.Option(help="The default, a baseline, or the paper's exact mode.")] = Method.scl,
     at: Annotated[
@@ -55,7 +55,7 @@ def solve_problem(
 
     from rich.markup import escape
 
-    from .. import zoo
+    from .. import experiments, zoo
     from .._base import checks, keep_compiled, replaced
     from .._result import versions
     from .._run import asked_for, solve
@@ -63,10 +63,11 @@ def solve_problem(
     made: list[Path] = []
     try:
         arguments = settings(sets or [])
-        entry = zoo.entry(name)
-        known = inspect.signature(entry.build).parameters
+        of_file = experiments.is_file(name)
+        entry = None if of_file else zoo.entry(name)
+        known = {} if entry is None else inspect.signature(entry.build).parameters
         for argument in arguments:
-            if argument not in known:
+            if entry is not None and argument not in known:
                 raise ValueError(
                     f"--set {argument}: {name} has {checks.listed(known)}." + checks.nearest(argument, known)
                 )
@@ -80,11 +81,15 @@ def solve_problem(
         asked_for(steps, seconds, seed, seeds)  # before an operator makes its data, which may take minutes
         _check_out(out, resume)
         keep_compiled()
-        row = zoo.ROWS[method.value](entry, **({"at": values} if values else {}), **arguments)
-        directory = out or _new_directory(name, arguments, method, seed)
+        if entry is None:
+            row = experiments.row_of(name, method.value, arguments)
+        else:
+            row = zoo.ROWS[method.value](entry, **({"at": values} if values else {}), **arguments)
+        directory = out or _new_directory(Path(name).stem, arguments, method, seed)
         made = _make(directory)
         console = console_of(stderr=as_json)
-        console.print(f"[bold]{name}[/bold]  {escape(entry.equation)}", highlight=False)
+        about_it = "" if entry is None else escape(entry.equation)
+        console.print(f"[bold]{escape(name)}[/bold]  {about_it}", highlight=False)
         found = solve(
             row.problem,
             row.model,

@@ -38,6 +38,17 @@ def settings(pairs: list[str]) -> dict[str, Any]:
     return {name: values[0] if len(values) == 1 else tuple(values) for name, values in found.items()}
 
 
+def swept_values(pairs: list[str]) -> dict[str, list[Any]]:
+    """`beta=10,30,50` as three values, `beta=1:10,1:30` as two ranges."""
+    found: dict[str, list[Any]] = {}
+    for pair in pairs:
+        name, _, text = pair.partition("=")
+        for part in text.split(","):
+            for key, value in settings([f"{name}={part}"]).items():
+                found.setdefault(key, []).append(value)
+    return found
+
+
 def values_of(pairs: list[str]) -> dict[str, tuple[float, ...]] | None:
     """`beta=1,10,20,30` as values of a parameter."""
     found = _pairs("--at", pairs, ",", "NAME=NUMBER,NUMBER,…, for example beta=1,10,20,30")
