@@ -5,7 +5,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
-import _pages  # noqa: E402 -- which lies beside this file
+import _pages  # noqa: E402 -- these lie beside this file
+import _results  # noqa: E402
 
 import sclax  # noqa: E402
 
@@ -16,7 +17,7 @@ copyright = author
 extensions = ["myst_parser", "sphinx_design", "sphinx_gallery.gen_gallery", "sphinx.ext.mathjax"]
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "_templates", "gallery/*.ipynb", "gallery/sg_execution_times.rst", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "_tables", "gallery/*.ipynb", "gallery/sg_execution_times.rst", "sg_execution_times.rst"]
 suppress_warnings = ["config.cache"]  # of gallery settings that are objects
 
 html_theme = "pydata_sphinx_theme"
@@ -54,4 +55,4 @@ linkcheck_ignore = [r"https?://localhost.*"]
 
 
 def setup(app):
-    app.connect("builder-inited", lambda app: _pages.write(HERE))
+    app.connect("builder-inited", lambda app: (_pages.write(HERE), _results.write(HERE)))
