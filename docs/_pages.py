@@ -49,11 +49,11 @@ class Pictures:
     """The picture that an example has drawn goes to its page: figures of `solution.plot` are unknown to pyplot."""
 
     def __call__(self, block, block_vars, gallery_conf):
-        drawn = PICTURES / f"{Path(block_vars['src_file']).stem}.png"
         import matplotlib.pyplot as plt
         from sphinx_gallery.scrapers import figure_rst
 
         plt.close("all")
+        drawn = PICTURES / f"{Path(block_vars['src_file']).stem}.png"
         if not drawn.exists():
             return ""
         target = next(block_vars["image_path_iterator"])
@@ -84,6 +84,16 @@ def names():
     return {path: thing for key in ROOMS for path, thing in _names(key)}
 
 
+def lacking():
+    """Public names that are called, and whose docstring has no example."""
+    return [path for path, thing in names().items() if callable(thing) and "!!! example" not in (thing.__doc__ or "")]
+
+
+def _foreign(thing):
+    home = getattr(thing, "__module__", "sclax")
+    return not home.startswith("sclax") or home.startswith("sclax._base")
+
+
 def _names(key):
     package = ROOMS[key][1]
     if key in OWN:
@@ -93,7 +103,8 @@ def _names(key):
             return
         for name in sorted(n for n in dir(module) if not n.startswith("_")):
             thing = getattr(module, name)
-            if not inspect.ismodule(thing):
+            # What a module of one file imports is not its own.
+            if not inspect.ismodule(thing) and not _foreign(thing):
                 yield f"scl.{package}.{name}", thing
         return
     import sclax
