@@ -26,7 +26,6 @@ ROOMS = {  # of the package: a title, and where its names are listed
     "tracking": ("Trackers", "tracking"),
 }
 OWN = {"samplers", "nn", "zoo", "reference", "data", "experiments", "tracking"}  # rooms with a door of their own
-SOLVED = "solve"
 
 
 PICTURES = Path(__file__).parent / "_build" / "pictures"
@@ -125,16 +124,19 @@ def _entry(path, thing):
     else:
         lines += [f"A value of type `{type(thing).__name__}`.", ""]
     if inspect.isclass(thing):
-        for name, member in inspect.getmembers(thing):
-            own = any(name in vars(base) for base in thing.__mro__ if base.__module__.startswith("sclax"))
-            if name.startswith("_") or not own or not (inspect.isfunction(member) or isinstance(member, property)):
+        bases = [base.__name__ for base in thing.__mro__[1:] if base.__name__.startswith("Abstract")]
+        if bases:
+            lines += [f"Is an `{bases[0]}`, and has what that has.", ""]
+        for name in vars(thing):
+            # Methods of modules are wrapped. What overrides without words of its own is told once, of the class above.
+            if name.startswith("_") or not getattr(member := getattr(thing, name, None), "__doc__", None):
                 continue
-            if inspect.isabstract(thing) is False and not inspect.getdoc(member):
+            if inspect.isfunction(member):
+                lines += [f"### `{thing.__name__}.{name}`", "", "```python", _signature(name, member), "```", ""]
+            elif isinstance(member, property):
+                lines += [f"### `{thing.__name__}.{name}`", ""]
+            else:
                 continue
-            signature = name if isinstance(member, property) else _signature(name, member)
-            lines += [f"### `{path.rpartition('.')[2]}.{signature.splitlines()[0].split('(')[0]}`", ""]
-            if not isinstance(member, property):
-                lines += ["```python", signature, "```", ""]
             lines += _text(inspect.getdoc(member))
     return lines
 
@@ -144,7 +146,8 @@ def _signature(name, thing):
         text = str(inspect.signature(thing))
     except (TypeError, ValueError):
         return f"{name}(...)"
-    text = re.sub(r"<([\w.]+) object at 0x[0-9a-f]+>", r"\1(...)", text)
+    text = re.sub(r"<([\w.]+) object at 0x[0-9a-f]+>", r"\1(...)", text).replace("<factory>", "...")
+    text = re.sub(r"\(self, |\(self\)", lambda found: "(" if "," in found.group() else "()", text)
     text = re.sub(r"(?:jaxtyping|typing|collections\.abc|sclax(?:\.\w+)+)\.", "", text.replace("'", ""))
     line = f"{name}{text}"
     if len(line) <= 100:

@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -69,3 +71,16 @@ def test_every_picture_of_a_page_is_in_the_repository():
     for page in PAGES:
         for path in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text()):
             assert (page.parent / path).exists(), f"{page.name}: {path}"
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_warnings(tmp_path):
+    """Without its examples, which tests of their own run."""
+    docs = shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("_build", "gallery", "api"))
+    for name in ("examples", "results", "CHANGELOG.md", "CITATION.cff"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    words = ["-W", "-q", "-b", "html", "-D", "plot_gallery=0", str(docs), str(tmp_path / "site")]
+    done = subprocess.run([sys.executable, "-m", "sphinx", *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for page in ("index", "results", "api/problem", "howto/pde", "gallery/front"):
+        assert (tmp_path / "site" / f"{page}.html").exists()

@@ -151,7 +151,7 @@ class OperatorSettings:
     Violations count in the multipliers up to `dual_clip`; `dual_decay` is the factor of their rate beside `decay`.
 
     !!! example
-        `scl.zoo.paper_settings("burgers_operator").modes`
+        `scl.zoo.paper_settings("burgers").modes`
     """
 
     tolerance: float
