@@ -15,7 +15,7 @@ class Gear:
     Build it with `gear()`.
 
     !!! example
-        `scl.reference.gear().distance(0.0, 0.9)`
+        `scl.reference.gear().distance(np.array([0.0]), np.array([0.9]))`
     """
 
     rings: tuple[np.ndarray, ...]
