@@ -2,8 +2,8 @@
 One solution for every damping
 ==============================
 
-u″ + 2ζ u′ + u = 0 for all ζ between 0.05 and 0.9 at once: an interval in place of a number makes a family, whose solution
-takes ζ as an input.
+u″ + 2ζ u′ + u = 0 for all ζ between 0.05 and 0.9 at once: an interval in place of a number makes a family, whose
+solution takes ζ as an input.
 """
 
 # %%
