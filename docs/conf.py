@@ -31,7 +31,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
 }
 html_sidebars = {"start": [], "faq": [], "results": [], "changelog": [], "cite": []}
 
