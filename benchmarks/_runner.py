@@ -83,8 +83,9 @@ def stored(name):
 
 
 def picture(name):
-    """Where a picture goes: into the repository if the README shows it, else where git does not look."""
-    shown = f"results/{name}.png" in (ROOT / "README.md").read_text()
+    """Where a picture goes: into the repository if a page shows it, else where git does not look."""
+    pages = (ROOT / "README.md", ROOT / "docs" / "results.md")
+    shown = any(f"results/{name}.png" in page.read_text() for page in pages)
     folder = RESULTS if shown else RESULTS / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{name}.png"

@@ -1,6 +1,9 @@
-"""Poisson's equation in a ball with a ball taken out of it, in three dimensions:  Δu = 6,  u = x² + y² + z² outside.
+"""
+A ball with a ball taken out of it
+==================================
 
-The inner sphere is insulated from u's own slope, ∂u/∂n = −2r, so that u = x² + y² + z² is the solution.
+Poisson's equation in three dimensions: Δu = 6, u = x² + y² + z² outside. The inner sphere is insulated from u's own
+slope, ∂u/∂n = −2r, so that u = x² + y² + z² is the solution.
 """
 
 # %%

@@ -1,6 +1,8 @@
-"""A coefficient that varies from place to place: a(x, y) of −∇·(a ∇u) = f, from 400 noisy sensors of u.
+"""
+A coefficient that varies from place to place
+=============================================
 
-What is asked for is a function, `UnknownField`, and laws name it and its derivatives: a, a_x, a_y.
+a(x, y) of −∇·(a ∇u) = f, from 400 noisy sensors of u. Laws name an `UnknownField` and its derivatives: a, a_x, a_y.
 """
 
 # %%
@@ -26,7 +28,6 @@ def equation(u_x, u_y, lap_u, a, a_x, a_y, x, y):
     return a * lap_u + a_x * u_x + a_y * u_y - jnp.trace(jax.jacfwd(flux)(jnp.stack([x, y])))
 
 
-# %%
 problem = scl.Problem(
     domain=scl.Box(x=(0, 1), y=(0, 1)),
     parameters={"a": scl.UnknownField(("x", "y"), positive=True)},

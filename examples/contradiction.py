@@ -1,8 +1,10 @@
-"""Constraints that cannot hold together, and what has to give way.
+"""
+Constraints that cannot hold together
+=====================================
 
 A fin cools by u″ = 9 u, is hot at its foot, u(0) = 1, and insulated at its tip, u′(1) = 0, so that u(1) = 1/cosh 3 =
 0.10; but a data sheet says 0.5. `check()` says that this is no solution, and what each constraint is off by; with
-`solve(relax=True)` tolerances give way, and `solution.relaxed` is by how much each of them had to.
+`solve(relax=True)` tolerances give way, and `solution.relaxed` is by how much.
 """
 
 # %%

@@ -1,4 +1,9 @@
-"""Transport on a ring, stated law by law: the equation holds in the worst case, the conditions on average."""
+"""
+Transport on a ring
+===================
+
+Stated law by law: the equation holds in the worst case, the conditions on average.
+"""
 
 # %%
 import sys

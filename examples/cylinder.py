@@ -1,6 +1,9 @@
-"""Steady flow round a cylinder in a channel at Re 20: Navier and Stokes' equations on a shape, u, v and p at once.
+"""
+Flow round a cylinder
+=====================
 
-Poiseuille's profile flows in, nothing slips at walls and cylinder, and nothing pulls at the outlet: ν uₓ = p, vₓ = 0.
+In a channel at Re 20: Navier and Stokes' equations on a shape, u, v and p at once. Poiseuille's profile flows in,
+nothing slips at walls and cylinder, and nothing pulls at the outlet: ν uₓ = p, vₓ = 0.
 """
 
 # %%

@@ -1,7 +1,9 @@
-"""How fast does heat spread? The diffusion coefficient from 50 noisy sensors.
+"""
+How fast does heat spread?
+==========================
 
-uₜ = D uₓₓ with D = 0.3, u = exp(−D π² t) sin πx. The equation, the start and the walls are known and hold to their
-tolerances; of D is known that it is positive; sensors are off by 0.01, and their misfit is what is minimised.
+The coefficient of uₜ = D uₓₓ from 50 noisy sensors. Equation, start and walls are known and hold to their tolerances;
+of D is known that it is positive; sensors are off by 0.01, and their misfit is what is minimised.
 """
 
 # %%

@@ -1,6 +1,9 @@
-"""Poisson's equation on a disk with a hole off its centre:  Δu = f,  u given on both circles.
+"""
+A disk with a hole off its centre
+=================================
 
-u = sin(2x + y) exp(xy) is made to be the solution, so that the error is known.
+Poisson's equation Δu = f, u given on both circles; u = sin(2x + y) exp(xy) is made to be the solution, so that the
+error is known.
 """
 
 # %%

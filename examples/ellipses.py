@@ -1,7 +1,10 @@
-"""Potential flow round an ellipse, for all ellipses at once: both radii are parameters of the family.
+"""
+Flow round all ellipses at once
+===============================
 
-The stream function is y + ψ: far away the flow is even, and Δψ = 0 with ψ = −y on the ellipse is what the body does to
-it. At the walls it is that of the whole plane (Joukowski's map).
+Potential flow, and both radii are parameters of the family. The stream function is y + ψ: far away the flow is even,
+and Δψ = 0 with ψ = −y on the ellipse is what the body does to it. At the walls it is that of the whole plane
+(Joukowski's map).
 """
 
 # %%

@@ -1,4 +1,5 @@
-"""A sampler, a dual, a condition and a controller of one's own, for −u'' = π² sin πx, u(0) = u(1) = 0."""
+"""A sampler, a dual, a condition and a controller of one's own
+============================================================"""
 
 import sys
 
@@ -56,9 +57,8 @@ class Enough(scl.AbstractController):  # when to stop: once every constraint hol
         return run.watch, {}
 
     def decide(self, run, clock):
-        limits, row = self.task.problem.tolerances, run.history
-        held = run.step and all(2 * row.values[name][-1] < limits[name] for name in limits)
-        end = scl.RESULTS.converged if held and row.objective[-1] < self.target else clock.over(run)
+        held = run.step and all(2 * run.history.values[n][-1] < e for n, e in self.task.problem.tolerances.items())
+        end = scl.RESULTS.converged if held and run.history.objective[-1] < self.target else clock.over(run)
         return self.go(run, clock) if end is None else scl.Stop(end, end is scl.RESULTS.converged)
 
     def result(self, run):

@@ -1,6 +1,9 @@
-"""A hot hexagonal bar cools in air:  uₜ = Δu,  ∂u/∂n = −2u on its walls (Newton's cooling), u = 1 at first.
+"""
+A hot hexagonal bar cools in air
+================================
 
-What is lost through the walls is missing inside:  d/dt ∫ u = −2 ∮ u.
+uₜ = Δu, ∂u/∂n = −2u on its walls (Newton's cooling), u = 1 at first. What is lost through the walls is missing
+inside: d/dt ∫ u = −2 ∮ u.
 """
 
 # %%

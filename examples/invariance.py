@@ -1,4 +1,6 @@
-"""A symmetry in place of points: convection with 100 fixed points, with and without the period of its solution.
+"""
+A symmetry in place of points
+=============================
 
 uₜ + 30 uₓ = 0 on a ring, on 100 points that are drawn once: a sum of losses and a constrained equation both fail
 between them, and u(x, t) = u(x, t + 2π/30) says what is missing (the paper's figure 2).

@@ -1,6 +1,9 @@
-"""A membrane over an L:  −Δu = 1,  u = 0 on the boundary. At the inner corner the slope is infinite.
+"""
+A membrane over an L
+====================
 
-Compared with finite elements of second order on a fine mesh, by scikit-fem.
+−Δu = 1, u = 0 on the boundary. At the inner corner the slope is infinite. Compared with finite elements of second
+order on a fine mesh, by scikit-fem.
 """
 
 # %%

@@ -1,7 +1,9 @@
-"""A string over an obstacle: it is as short as it can be, and nowhere below. Inequalities are laws too.
+"""
+A string over an obstacle
+=========================
 
-min ∫ u'²/2  subject to  u ≥ ½ − 4 (x − ½)²  and  u(0) = u(1) = 0. The exact string is straight from its supports to the
-points of contact x = ½ ± a, where the tangent of the obstacle passes through the support: 4a² − 4a + ½ = 0.
+It is as short as it can be, and nowhere below: inequalities are laws too. The exact string is straight from its
+supports to the points of contact x = ½ ± a, where the obstacle's tangent meets the support: 4a² − 4a + ½ = 0.
 """
 
 # %%
@@ -55,4 +57,3 @@ if __name__ == "__main__":
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "output" / "obstacle.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     plot().savefig(path)
-    print(f"drawn to {path}")

@@ -1,7 +1,8 @@
-"""Which sensors are wrong? 50 sensors of a cooling rod, five of them corrupted, and the multipliers name them.
+"""
+Which sensors are wrong?
+========================
 
-uₜ = 0.1 uₓₓ, start and ends are known. Every sensor is a constraint with a multiplier of its own, and those that
-contradict the law press hardest. `relax=True` lets them give way, and a clean field is left.
+50 sensors of a rod, five corrupted. Each is a constraint; those that contradict the law press hardest, and give way.
 """
 
 # %%
@@ -33,7 +34,6 @@ def solved(objective, relax=False, **constraints):
     return scl.solve(problem, steps=120, relax=relax)
 
 
-# %%
 first = solved(known, pde=scl.worst_case(law) <= 1e-3, sensors=fits)
 suspects = first.hardest(5).sample.values
 clean = solved(known, relax=True, pde=scl.worst_case(law) <= 1e-3, sensors=fits)

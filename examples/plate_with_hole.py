@@ -1,6 +1,8 @@
-"""A plate with a round hole under tension (plane stress): stresses are derived quantities, and differentiated as such.
+"""
+A plate with a hole, under tension
+==================================
 
-A quarter of the plate; its outer sides and the hole (where they vanish) have the tractions of Kirsch's formula.
+Plane stress, whose stresses are derived quantities. Outer sides and hole have the tractions of Kirsch's formula.
 """
 
 # %%

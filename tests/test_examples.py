@@ -19,6 +19,11 @@ SLOW = {
     "contradiction": 1e-3,
     "cylinder": 0.05,
     "invariance": 0.05,
+    "front": 1e-9,
+    "chaos": 1e-9,
+    "oscillators": 1e-9,
+    "breather": 1e-8,
+    "schroedinger": 1e-9,
 }
 LINES = {"extend": 80}
 

@@ -21,7 +21,11 @@ Parameters = Mapping[str, Scalar]
 
 
 class AbstractResidual(eqx.Module):
-    """A vector that must vanish at every point of a place."""
+    """A vector that must vanish at every point of a place.
+
+    !!! example
+        The class `Mirror` of `examples/extend.py`: `model(place.embed(w)) - model(1 - place.embed(w))`.
+    """
 
     @abc.abstractmethod
     def __call__(
@@ -78,7 +82,11 @@ class AbstractNamed(AbstractResidual):
 
 
 class Law(eqx.Module):
-    """A residual on a place. `order` is the highest derivative in it, `power` the exponent of its loss."""
+    """A residual on a place. `order` is the highest derivative in it, `power` the exponent of its loss.
+
+    !!! example
+        `Law(Mirror(), domain, "symmetry", 0)`, as a condition's `bind` returns it; see `examples/extend.py`
+    """
 
     residual: AbstractResidual
     place: AbstractPlace

@@ -8,7 +8,11 @@ import numpy as np
 
 
 class AbstractLoss(eqx.Module):
-    """The loss of a sample, as a sum of squares of differences, each over a divisor (`power` 2), or its root (1)."""
+    """The loss of a sample, as a sum of squares of differences, each over a divisor (`power` 2), or its root (1).
+
+    !!! example
+        `scl.each(scl.Data(scl.RelativeL2())) <= 1e-3`, with one of its two kinds
+    """
 
     power: ClassVar[int]
 

@@ -88,6 +88,9 @@ class DualAscent(AbstractDual):
     `rate` η is a number or an optax schedule. A step can be clipped,  η min(value − ε, `clip`),  and λ have a `cap`;
     a multiplier at its cap is no price, and `check` says so. Good values: rate 1e-4 beside Adam with 1e-3; beside
     `GaussNewton`, which scales residuals to size one, rate 0.3, clip 1 and cap 2.
+
+    !!! example
+        `PrimalDual(optax.adam(1e-3), DualAscent(1e-4))`, the paper's Algorithm 1
     """
 
     rate: Rate = eqx.field(static=True)
@@ -188,6 +191,9 @@ class NuPI(AbstractDual):
         ξ_t = ν ξ_{t−1} + (1 − ν) e_t,   λ ← [λ + η (k_i e_t + k_p (ξ_t − ξ_{t−1}))]₊,   ξ_{−1} = e_0.
 
     k_p = 0 is plain ascent. Good values: k_p between 1 and 20, ν between 0 and 0.9.
+
+    !!! example
+        `PrimalDual(optax.adam(1e-3), NuPI(1e-4, kp=5.0))`
     """
 
     rate: Rate = eqx.field(static=True)
@@ -220,6 +226,9 @@ class AugmentedLagrangian(AbstractDual):
 
     The penalty makes the Lagrangian convex around a solution without biasing it. η = c (the default, `rate=None`) is
     right when the primal is solved exactly between dual steps; use a small `rate` with one primal step each.
+
+    !!! example
+        `PrimalDual(optax.adam(1e-3), AugmentedLagrangian(penalty=10.0))`
     """
 
     penalty: float = eqx.field(static=True)

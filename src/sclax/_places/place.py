@@ -23,6 +23,10 @@ class AbstractPlace(eqx.Module):
 
     Points are drawn in the chart, where uniform is uniform on the place. A place that fills only a part of its chart
     gives `contains` and `uniform` of its own: so curved shapes join.
+
+    !!! example
+        `scl.Box(x=(0, 1), t=(0, 1))` and `domain.face(x=0)` are places; `place.chart`, `place.embed(w)` and
+        `place.sobol(n)` are what samplers and laws need of one.
     """
 
     @property

@@ -18,7 +18,11 @@ SAVE_EVERY = 20.0  # seconds between two checkpoints
 
 class Go(NamedTuple):
     """On for so many steps, each a `share` of its length; where `save` is set, a checkpoint is written before. By
-    `width` laws that became averages resist bending."""
+    `width` laws that became averages resist bending.
+
+    !!! example
+        `Go(100, save=True)`: a checkpoint, then a hundred steps
+    """
 
     length: int
     share: float = 1.0
@@ -27,14 +31,22 @@ class Go(NamedTuple):
 
 
 class Restart(NamedTuple):
-    """On from a first state, in another stage; `why` is for people."""
+    """On from a first state, in another stage; `why` is for people.
+
+    !!! example
+        `Restart(Stage(attempt=1), "the loss had stalled")`
+    """
 
     stage: Stage
     why: str
 
 
 class Stop(NamedTuple):
-    """The end, and whether the run has converged, whatever ended it."""
+    """The end, and whether the run has converged, whatever ended it.
+
+    !!! example
+        `Stop(RESULTS.converged, True)`
+    """
 
     result: RESULTS
     converged: bool
@@ -45,7 +57,11 @@ Action = Go | Restart | Stop
 
 class Clock(NamedTuple):
     """How long a run may take, in steps and in seconds of training; with neither, until it has converged, or the
-    default time is up. `pace` are the seconds that the last chunk took, `unsaved` those since the last checkpoint."""
+    default time is up. `pace` are the seconds that the last chunk took, `unsaved` those since the last checkpoint.
+
+    !!! example
+        In a controller's `decide(run, clock)`: `clock.over(run)` is how the time has run out, or None.
+    """
 
     steps: int | None = None
     seconds: float | None = None

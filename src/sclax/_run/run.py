@@ -21,6 +21,9 @@ class Task(NamedTuple):
     `problem` is bare, as compiled code sees it. `built` are the arrays of a first state as it was built, those of
     `many` seeds side by side; `rest` is what in a state is no array, which all seeds share. `start_evaluations` are
     those of differential operators that it takes to make a new network ready.
+
+    !!! example
+        In a controller: `self.task.problem.tolerances`.
     """
 
     problem: AbstractProblem
@@ -35,7 +38,11 @@ class Task(NamedTuple):
 
 class Run(NamedTuple):
     """How far training has come: arrays of the state, the stage, the controller's memory, the history, and what was
-    spent so far (seconds of training, evaluations of differential operators)."""
+    spent so far (seconds of training, evaluations of differential operators).
+
+    !!! example
+        In a controller's `decide(run, clock)`: `run.step`, `run.history.objective[-1]`.
+    """
 
     step: int
     state: PyTree

@@ -20,7 +20,11 @@ Curbs = tuple[tuple[float, ...], ...]  # by unknown and coordinate
 class Stage(NamedTuple):
     """Which attempt at the weights it is, from which end of time training goes on (1, -1, or 0 for everywhere at once),
     which worst cases are averages now, with which row of the history the stage began, and by how much those averages
-    resist bending, for a width of 1."""
+    resist bending, for a width of 1.
+
+    !!! example
+        `Stage(attempt=1)`: other first weights
+    """
 
     attempt: int = 0
     direction: int = 0

@@ -63,7 +63,11 @@ def _storable(owner: str, attrs: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> Path:
-    """Writes a data set as netCDF, some samples at a time. An old file at `path` stays until the new one is whole."""
+    """Writes a data set as netCDF, some samples at a time. An old file at `path` stays until the new one is whole.
+
+    !!! example
+        `scl.data.save(scl.data.burgers("tiny"), "burgers.nc")`
+    """
     space, path = space_of("save", dataset, "`dataset`"), checks.folder("save", "path", path)
     coords = {name: dataset[name].values for name in ("sample", "t", *space)}
     dims = {"input": ("sample", *space), "solution": ("sample", "t", *space)}
@@ -82,7 +86,11 @@ def save(dataset: xr.Dataset, path: str | os.PathLike[str]) -> Path:
 
 def open_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
     """A data set that `save` wrote. Its arrays are read from the file when they are sliced, and then compared with
-    their checksums. Other netCDF files of the same layout have none."""
+    their checksums. Other netCDF files of the same layout have none.
+
+    !!! example
+        `scl.data.open_dataset("burgers.nc")`
+    """
     path = Path(path)
     require("open_dataset", "h5netcdf", "data")
     regular("open_dataset", path)

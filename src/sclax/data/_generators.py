@@ -81,6 +81,9 @@ def burgers(
     - `law`: of the initial condition, by default that of the paper's data.
     - `cache`: whether to keep the set in the user's cache directory, and to take it from there.
     - `progress`: called with (samples done, samples in all) after every batch that is solved.
+
+    !!! example
+        `scl.data.burgers("tiny", samples=8)`
     """
     owner = "burgers"
     size, nu = _scale(owner, BURGERS, scale, samples), checks.positive(owner, "viscosity", viscosity)
@@ -131,6 +134,9 @@ def navier_stokes(
     - `amplitude`: standard deviation of w(·, 0): 0.262 as in the data released by Li et al., 0.185 by their script of
       today.
     - `cache`, `progress`: see `burgers`.
+
+    !!! example
+        `scl.data.navier_stokes("tiny", viscosity=1e-3, samples=4)`
     """
     owner = "navier_stokes"
     size, nu = _scale(owner, NAVIER_STOKES, scale, samples), checks.positive(owner, "viscosity", viscosity)
@@ -175,6 +181,9 @@ def diffusion_sorption(
       overrides.
     - `pdebench`: whether to solve as PDEBench did (1.5 % off at 1024 cells, 30 s a sample) instead of to convergence.
     - `cache`, `progress`: see `burgers`.
+
+    !!! example
+        `scl.data.diffusion_sorption("tiny", samples=8)`
     """
     owner = "diffusion_sorption"
     size = _scale(owner, DIFFUSION_SORPTION, scale, samples)

@@ -79,7 +79,11 @@ def _frames(figure: Figure, axes: np.ndarray, chosen: xr.Dataset, picked: list[i
 
 def draw(dataset: xr.Dataset, samples: int = 3) -> Figure:
     """The first `samples` of a data set: initial condition and u over t and x; in two dimensions the initial condition,
-    the first, the middle and the last frame."""
+    the first, the middle and the last frame.
+
+    !!! example
+        `scl.data.draw(scl.data.burgers("tiny"))`
+    """
     space = space_of("draw", dataset, "`dataset`")
     rows = min(checks.count("draw", "samples", samples), dataset.sizes["sample"])
     if rows == 0 or dataset.sizes["t"] == 0:
@@ -105,7 +109,11 @@ def draw(dataset: xr.Dataset, samples: int = 3) -> Figure:
 
 
 def show(dataset: xr.Dataset, path: str | os.PathLike[str] | None = None, samples: int = 3) -> Figure:
-    """Draws a data set, and writes the picture to `path` (.png, .pdf or .svg)."""
+    """Draws a data set, and writes the picture to `path` (.png, .pdf or .svg).
+
+    !!! example
+        `scl.data.show(scl.data.burgers("tiny"), "burgers.png")`
+    """
     if path is not None:
         checks.folder("show", "path", path)
     figure = draw(dataset, samples)

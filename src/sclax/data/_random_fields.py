@@ -19,6 +19,9 @@ def generator(seed: int, sample: int) -> np.random.Generator:
 class GaussianField(NamedTuple):
     """N(0, σ² (−Δ + τ²)^−γ) on the torus [0, 1]^dims, without its mean:  u = Σ_k c_k exp(2πi k·x),
     E|c_k|² = σ² (4π²|k|² + τ²)^−γ  for k ≠ 0.
+
+    !!! example
+        `scl.data.burgers("small", law=GaussianField(7.0, 7.0, 2.5))`
     """
 
     sigma: float

@@ -31,6 +31,9 @@ def read(path: PathLike) -> xr.Dataset:
     """A data set in any known layout: Burgers, Navier-Stokes, diffusion-sorption, or what `save` wrote.
 
     Large files are read when they are sliced: `read(path).isel(sample=slice(0, 100)).load()`.
+
+    !!! example
+        `scl.data.read("burgers_pino.mat")`
     """
     path = Path(path)
     if path.is_dir():
@@ -52,7 +55,11 @@ def read(path: PathLike) -> xr.Dataset:
 
 
 def read_arrays(path: PathLike) -> dict[str, xr.DataArray]:
-    """The numeric arrays of a file by name, in MATLAB's order of axes if MATLAB wrote it; those in HDF5 are lazy."""
+    """The numeric arrays of a file by name, in MATLAB's order of axes if MATLAB wrote it; those in HDF5 are lazy.
+
+    !!! example
+        `scl.data.read_arrays("burgers.npz")["input"]`
+    """
     arrays = contents(Path(path)).arrays
     return {
         name: xr.DataArray(a.variable([f"dim_{i}" for i in range(a.ndim)]), name=name) for name, a in arrays.items()
@@ -64,6 +71,9 @@ def read_burgers(path: PathLike, t: Sequence[float] | np.ndarray | None = None) 
     burgers_v1000_t200_r1024_N2048.mat. Periodic x ∈ [0, 1); `t` by default equispaced in [0, 1], ends included.
 
     Some of these files have zeros as their first frame: it is replaced by `input`.
+
+    !!! example
+        `scl.data.read_burgers("burgers_pino.mat")`
     """
     return _burgers(_expect(path, ("input", "output"), BURGERS), t)
 
@@ -73,12 +83,19 @@ def read_navier_stokes(path: PathLike, t: Sequence[float] | np.ndarray | None = 
 
     `input` is w at t = 0. The first frame is t = 1, which is what the paper's operators are given:
     `solution.isel(t=0)`. `t` overrides the file's times, by default 1, 2, ….
+
+    !!! example
+        `scl.data.read_navier_stokes("ns_V1e-3_N5000_T50.mat")`
     """
     return _navier_stokes(_expect(path, ("a", "u"), NAVIER_STOKES), t)
 
 
 def read_diffusion_sorption(path: PathLike) -> xr.Dataset:
-    """PDEBench's 1D_diff-sorp_NA_NA.h5, or the folder of solution.pt, t_grid.pt and x_grid.pt made of it."""
+    """PDEBench's 1D_diff-sorp_NA_NA.h5, or the folder of solution.pt, t_grid.pt and x_grid.pt made of it.
+
+    !!! example
+        `scl.data.read_diffusion_sorption("1D_diff-sorp_NA_NA.h5")`
+    """
     path = Path(path)
     if not path.is_dir():
         return _diffusion_sorption(_expect(path, ("data", "grid/x", "grid/t"), DIFFUSION_SORPTION))

@@ -8,7 +8,11 @@ from ._suite import CASES
 
 
 class Figure(NamedTuple):
-    """What a figure shows, of which experiments, and which drawing it is."""
+    """What a figure shows, of which experiments, and which drawing it is.
+
+    !!! example
+        `scl.experiments.FIGURES["figure2"].title`
+    """
 
     title: str
     drawing: str  # by name in `plots.DRAWINGS`

@@ -26,7 +26,11 @@ POINTS = 1000  # of the equation in a step, as in the paper
 
 
 class Compared(NamedTuple):
-    """The table, the files that were written, and the records by method."""
+    """The table, the files that were written, and the records by method.
+
+    !!! example
+        `compare("convection", ["scl", "pinn"], {}, Budget(100, None), 1, Path("runs")).table.text()`
+    """
 
     table: Table
     files: list[Path]
@@ -87,7 +91,11 @@ OWN: dict[str, Callable[[Any], Row]] = {
 
 
 def row_of(name: str, method: str, arguments: dict[str, Any]) -> Row:
-    """A method on a problem of the zoo by its name, or of a file by its path."""
+    """A method on a problem of the zoo by its name, or of a file by its path.
+
+    !!! example
+        `row_of("convection", "pinn", {"beta": 50.0}).method`
+    """
     if is_file(name):
         if arguments:
             raise ValueError(f"--set {next(iter(arguments))}: {name} is a file; set its numbers there.")
@@ -103,6 +111,11 @@ def row_of(name: str, method: str, arguments: dict[str, Any]) -> Row:
 
 
 def is_file(name: str) -> bool:
+    """Whether a problem is meant by the path of a Python file.
+
+    !!! example
+        `is_file("mine.py")`
+    """
     return name.endswith(".py")
 
 
@@ -110,7 +123,11 @@ def is_file(name: str) -> bool:
 
 
 class Budget(NamedTuple):
-    """What each method may take."""
+    """What each method may take.
+
+    !!! example
+        `Budget(steps=None, seconds=60.0)`
+    """
 
     steps: int | None
     seconds: float | None
@@ -134,7 +151,11 @@ def compare(
     keep: bool = False,
 ) -> Compared:
     """Methods on one problem, each for the same steps or seconds of training: a table, and figures of error against
-    seconds and against evaluations of differential operators."""
+    seconds and against evaluations of differential operators.
+
+    !!! example
+        `compare("convection", ["scl", "pinn"], {}, Budget(100, None), 1, Path("runs")).table.text()`
+    """
     from . import plots  # which takes a while to import
 
     seeds = checks.count("compare", "seeds", seeds)
@@ -173,5 +194,9 @@ def _job(name: str, e: Experiment, arguments: dict[str, Any], budget: Budget, se
 
 
 def built(name: str, method: str, **arguments: Any) -> Row:
-    """`row_of` as a function of the arguments, for sweeps."""
+    """`row_of` as a function of the arguments, for sweeps.
+
+    !!! example
+        `built("convection", "pinn", beta=50.0)`
+    """
     return row_of(name, method, arguments)

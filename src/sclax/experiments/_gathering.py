@@ -151,7 +151,11 @@ def cores() -> int:
 
 @contextlib.contextmanager
 def processes(count: int) -> Iterator[AbstractPool]:
-    """So many processes of this machine, which share its cores; with one of them, this process itself."""
+    """So many processes of this machine, which share its cores; with one of them, this process itself.
+
+    !!! example
+        `with processes(2) as pool: reproduce("table1", pool=pool)`
+    """
     count = checks.count("sweep", "jobs", count)
     if count == 1:
         yield InSequence()
@@ -191,7 +195,11 @@ def _with_parent() -> None:
 @contextlib.contextmanager
 def cluster(address: str) -> Iterator[AbstractPool]:
     """Dask: `local:2` starts two workers on this machine, `tcp://host:8786` is a scheduler that runs, whose workers
-    see the same files as this process."""
+    see the same files as this process.
+
+    !!! example
+        `with cluster("local:2") as pool: reproduce("table1", pool=pool)`
+    """
     distributed = require("--cluster", "distributed", "cluster")
     kind, _, number = address.partition(":")
     if kind == "local":

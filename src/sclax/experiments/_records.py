@@ -9,7 +9,11 @@ from typing import Any
 
 class Mode(StrEnum):
     """How rows of science-constrained learning are trained: by the paper's algorithm with restarted chains, by the same
-    with persistent chains, or by the default of `solve`."""
+    with persistent chains, or by the default of `solve`.
+
+    !!! example
+        `reproduce("table1", mode="fast")`
+    """
 
     paper = "paper"
     chains = "chains"
@@ -24,6 +28,9 @@ class Scale:
     paper's own number, and to `seconds` of training. `check` are the points of a check, `family` the values of each
     parameter at which a family is compared with its reference (None: those of the test grid), `stages` how often the
     error of a run is measured.
+
+    !!! example
+        `scl.experiments.SCALES["tiny"].seeds`
     """
 
     name: str
@@ -49,7 +56,11 @@ SCALES = {
 
 @dataclasses.dataclass(frozen=True)
 class Published:
-    """A number of a publication: a relative L2 error, its spread over seeds, and where it stands."""
+    """A number of a publication: a relative L2 error, its spread over seeds, and where it stands.
+
+    !!! example
+        `Published(3.74e-2, "table 1", 0.87e-2)`
+    """
 
     value: float
     where: str
@@ -92,7 +103,11 @@ class Experiment:
 @dataclasses.dataclass(frozen=True)
 class Run:
     """One training: an experiment in a mode, at a scale, with a seed. Everything that its result depends on but the
-    code."""
+    code.
+
+    !!! example
+        `Run(scl.experiments.TABLES["table1"][0], Mode.fast, scl.experiments.SCALES["tiny"], 0)`
+    """
 
     experiment: Experiment
     mode: Mode

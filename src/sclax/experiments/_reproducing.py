@@ -18,7 +18,11 @@ Records = dict[Experiment, list[dict[str, Any]]]
 
 
 class Reproduced(NamedTuple):
-    """Tables by name, the files that were written, and the records by experiment."""
+    """Tables by name, the files that were written, and the records by experiment.
+
+    !!! example
+        `scl.experiments.reproduce("table1", scale="tiny").tables["table1"].text()`
+    """
 
     tables: dict[str, Table]
     files: list[Path]
@@ -45,6 +49,11 @@ def asked(what: Sequence[str]) -> tuple[dict[str, tuple[Experiment, ...]], dict[
 
 
 def known_words() -> list[str]:
+    """What `reproduce` knows by name.
+
+    !!! example
+        `scl.experiments.known_words()` has "table1".
+    """
     return [*TABLES, *FIGURES, "all"]
 
 

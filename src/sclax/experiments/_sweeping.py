@@ -32,7 +32,11 @@ COLUMNS = {
 
 class Sweep(NamedTuple):
     """What many solves have found: a data set with a dimension for each argument and one for seeds, a table over seeds,
-    the records in the order of the runs, and the directory of each."""
+    the records in the order of the runs, and the directory of each.
+
+    !!! example
+        `scl.sweep(scl.zoo.convection, {"beta": [10, 30]}).dataset["relative_l2"]`
+    """
 
     dataset: xr.Dataset
     table: Table
@@ -41,7 +45,11 @@ class Sweep(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What all solves of a sweep have in common."""
+    """What all solves of a sweep have in common.
+
+    !!! example
+        `Options(steps=1000)`
+    """
 
     model: Any = None
     method: Any = None
@@ -97,7 +105,11 @@ def swept(
     progress: bool = True,
     keep: bool = False,
 ) -> Sweep:
-    """`sweep` on a pool."""
+    """`sweep` on a pool.
+
+    !!! example
+        `with processes(2) as pool: swept(scl.zoo.convection, {"beta": [10, 30]}, 1, Options(), Path("runs"), pool)`
+    """
     if not callable(build):
         raise ValueError(f"sweep: `build` must be a function that gives a problem, got {build!r:.80}.")
     seeds = checks.count("sweep", "seeds", seeds)

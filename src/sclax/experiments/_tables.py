@@ -15,7 +15,11 @@ NONE = "–"
 
 
 class Table(NamedTuple):
-    """A title, the names of the columns, and texts in rows."""
+    """A title, the names of the columns, and texts in rows.
+
+    !!! example
+        `Table("errors", ("problem", "error"), (("heat", "1e-14"),)).text()`
+    """
 
     title: str
     header: tuple[str, ...]

@@ -87,7 +87,11 @@ def _derivative(n, primals, tangents):
 
 @functools.cache
 def differentiation(n: int) -> np.ndarray:
-    """The matrix D of  T′ = D T:  T_k′ = 2k (T_{k−1} + T_{k−3} + …), with half of T₀ where it ends there."""
+    """The matrix D of  T′ = D T:  T_k′ = 2k (T_{k−1} + T_{k−3} + …), with half of T₀ where it ends there.
+
+    !!! example
+        `differentiation(5) @ coefficients` has its use in `Chebyshev`'s derivatives.
+    """
     matrix = np.zeros((n, n))
     for k in range(1, n):
         matrix[k, k - 1 :: -2] = 2 * k

@@ -14,7 +14,11 @@ from .._places import Box
 
 
 class Rescale(eqx.Module):
-    """The affine map of a box onto [−1, 1]^d."""
+    """The affine map of a box onto [−1, 1]^d.
+
+    !!! example
+        `Rescale(scl.Box(x=(0, 4)))(jnp.array([4.0]))` is [1.]
+    """
 
     lower: tuple[float, ...] = eqx.field(static=True)
     upper: tuple[float, ...] = eqx.field(static=True)
@@ -121,6 +125,9 @@ class FourierFeatures(eqx.Module):
     """Random Fourier features:  z ↦ (cos 2πBẑ, sin 2πBẑ),  B ~ N(0, scale²), ẑ rescaled to [−1, 1]; B is not trained.
 
     Good values: 16 to 64 `features` (pairs), `scale` 1; more for solutions that oscillate fast.
+
+    !!! example
+        `MLP(domain, embedding=FourierFeatures(domain, 64, key=key), key=key)`
     """
 
     rescale: Rescale

@@ -14,7 +14,11 @@ from ._mlp import MLP
 
 class Number(eqx.Module):
     """An unknown number:  initial + size · raw,  or  initial · exp(raw)  where it is positive. A change of `raw` by one
-    is a large one, whatever the units of the number are."""
+    is a large one, whatever the units of the number are.
+
+    !!! example
+        `scl.Unknown(0.3, positive=True)` in `parameters` makes one.
+    """
 
     raw: Scalar
     name: str = eqx.field(static=True)
@@ -44,7 +48,11 @@ def _shaped(raw: Scalar, initial: float, positive: bool) -> Scalar:
 
 
 def coefficient(domain: Box, names: Sequence[str], initial: float, positive: bool, *, key: Key) -> Coefficient:
-    """One that is about `initial` everywhere, by a small network of the coordinates `names`."""
+    """One that is about `initial` everywhere, by a small network of the coordinates `names`.
+
+    !!! example
+        `scl.UnknownField(("x", "y"), positive=True)` in `parameters` makes one.
+    """
     which = tuple(domain.names.index(name) for name in names)
     sides = Box(**{name: domain.ends(name) for name in names})
     return Coefficient(MLP(sides, width=30, depth=3, key=key), which, initial, positive)
@@ -72,5 +80,9 @@ class Learned(eqx.Module):
 
 
 def numbers_of(model: Model) -> dict[str, Scalar]:
-    """The parameters that a model has learned, by name; none of most models."""
+    """The parameters that a model has learned, by name; none of most models.
+
+    !!! example
+        `numbers_of(solution.model)` is empty where nothing was unknown.
+    """
     return getattr(model, "numbers", {})

@@ -12,7 +12,11 @@ from ._embeddings import Corners, Rescale
 
 
 class Dense(eqx.Module):
-    """x ↦ W x + b, with Glorot-normal W and b = 0."""
+    """x ↦ W x + b, with Glorot-normal W and b = 0.
+
+    !!! example
+        `Dense(2, 50, key=jax.random.key(0))(jnp.zeros(2))` has shape (50,)
+    """
 
     weight: Float[Array, "o i"]
     bias: Float[Array, " o"]
@@ -81,7 +85,11 @@ class MLP(eqx.Module):
 
 
 class Sized(eqx.Module):
-    """Builds an `MLP` whose outputs have given sizes."""
+    """Builds an `MLP` whose outputs have given sizes.
+
+    !!! example
+        `solve(problem, Sized((1.0, 100.0)))`, where the second unknown is about a hundred
+    """
 
     scale: tuple[float, ...] = eqx.field(static=True)
 

@@ -66,5 +66,9 @@ class Member(eqx.Module):
 
 
 def member(model: Model, parameters: Float[Array, " p"]) -> Model:
-    """A model of a family for use at one member, as a function of all coordinates."""
+    """A model of a family for use at one member, as a function of all coordinates.
+
+    !!! example
+        `member(solution.model, jnp.array([30.0]))`, of a family over β
+    """
     return model.member(parameters) if hasattr(model, "member") else model  # pyright: ignore

@@ -43,7 +43,11 @@ class Unstorable(ValueError):
 
 
 def describe(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """`value` as JSON; its arrays go into `arrays` and are referred to by name."""
+    """`value` as JSON; its arrays go into `arrays` and are referred to by name.
+
+    !!! example
+        `arrays = {}`, then `rebuild(describe(model, arrays), arrays)` is the model again.
+    """
     if _CLASSES.get(type(value).__name__) is type(value):
         fields = {f: describe(getattr(value, f), arrays) for f in value.__dataclass_fields__}
         return {"class": type(value).__name__, "fields": fields}
@@ -62,7 +66,11 @@ def describe(value: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def rebuild(description: Any, arrays: Mapping[str, Any]) -> Any:
-    """The value that `describe` described."""
+    """The value that `describe` described.
+
+    !!! example
+        `arrays = {}`, then `rebuild(describe(model, arrays), arrays)` is the model again.
+    """
     match description:
         case {"class": str(name), "fields": dict(fields)} if name in _CLASSES:
             known = _CLASSES[name].__dataclass_fields__  # pyright: ignore[reportAttributeAccessIssue]

@@ -30,6 +30,9 @@ def allen_cahn(
     doubling the points, it leaves an error of 1e-6 at t = 0.01, 2e-7 at t = 0.1 and 7e-12 at t = 1, near the
     seam, and 1e-8 in relative L² over [0, 1]². The error of the
     step is 7e-9. 1.5 s.
+
+    !!! example
+        `scl.reference.allen_cahn(nu=1e-4, t=11)`
     """
     owner = "allen_cahn"
     require(owner, "exponax", "data")

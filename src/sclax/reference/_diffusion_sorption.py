@@ -70,6 +70,9 @@ def diffusion_sorption(c0: Any, cells: int = 1024, t: Times = 101, outlet: float
     `outlet` is the factor of D uₓ(1), at most 0. The paper's text has +1, with which u has no bound:
     uₓ = u/D at the wall feeds the mode exp((x − 1)/D), which grows at the rate 1/(D R), about 500 per unit of
     time. PDEBench, whose data the paper uses, has −1.
+
+    !!! example
+        `scl.reference.diffusion_sorption(0.1, cells=256)`
     """
     owner = "diffusion_sorption"
     outlet = checks.number(owner, "outlet", outlet)
@@ -102,6 +105,9 @@ def diffusion_sorption_pdebench(
     0.1 % at 128 cells, 1.5 % and half a minute at 1024); `integrator=CONVERGED` keeps the walls and
     integrates to 1e-8. `outlet` +1 is the sign of the paper's text: on this grid it moves u by 5e-4 only, the
     wall stays near 0.
+
+    !!! example
+        `scl.reference.diffusion_sorption_pdebench(0.1, cells=256)`
     """
     owner = "diffusion_sorption_pdebench"
     outlet = checks.number(owner, "outlet", outlet)

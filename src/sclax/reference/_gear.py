@@ -13,6 +13,9 @@ class Gear:
     """A polygon bounded by rings of vertices, each (n, 2) and open: the outline first, then the hole.
 
     Build it with `gear()`.
+
+    !!! example
+        `scl.reference.gear().distance(np.array([0.0]), np.array([0.9]))`
     """
 
     rings: tuple[np.ndarray, ...]

@@ -10,7 +10,11 @@ from ._support import namespace
 
 
 def heat(alpha: float = 0.1, mode: int = 1) -> Callable[..., Any]:
-    """u(x, t) = exp(−α(nπ)²t) sin(nπx):  uₜ = α uₓₓ,  u = 0 at x = 0 and 1. Exact; `mode` is n."""
+    """u(x, t) = exp(−α(nπ)²t) sin(nπx):  uₜ = α uₓₓ,  u = 0 at x = 0 and 1. Exact; `mode` is n.
+
+    !!! example
+        `scl.reference.heat(alpha=0.1)(x=0.5, t=0.5)`
+    """
     alpha, n = checks.positive("heat", "alpha", alpha), checks.count("heat", "mode", mode)
 
     def solution(x, t):

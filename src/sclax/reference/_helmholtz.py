@@ -43,6 +43,9 @@ def helmholtz_fem(a1: float, a2: float, cells: int, order: int = 2, k: float = 1
 
     `attrs["error"]` is the relative L² error by quadrature; it falls like hᵒʳᵈᵉʳ⁺¹. Measured at (1, 4), k =
     1, order 2: 3.9e-4 with 32 cells, 4.9e-5 with 64; order 3: 9.2e-6 and 5.7e-7.
+
+    !!! example
+        `scl.reference.helmholtz_fem(2.0, 3.0, cells=32)`
     """
     owner = "helmholtz_fem"
     fem = require(owner, "skfem", "fem")

@@ -6,7 +6,11 @@ from ._support import Manufactured, namespace
 
 
 def klein_gordon() -> Manufactured:
-    """u = x cos(5πt) + (xt)³ and f of  uₜₜ − uₓₓ + u³ = f  on x, t ∈ [0, 1]. Exact."""
+    """u = x cos(5πt) + (xt)³ and f of  uₜₜ − uₓₓ + u³ = f  on x, t ∈ [0, 1]. Exact.
+
+    !!! example
+        `scl.reference.klein_gordon().solution(0.5, 0.5)`
+    """
 
     def solution(x, t):
         return x * namespace(x, t).cos(5 * np.pi * t) + (x * t) ** 3

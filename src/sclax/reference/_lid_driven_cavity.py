@@ -237,6 +237,9 @@ def lid_driven_cavity(
     Beyond Re 1000 raise `degree`. An eighth of a side from all walls p is good to 1e-6 up to Re 400. The extrema on the
     centre lines at Re = 100 are −0.2140424 (u), 0.1795728 and −0.2538030 (v); Ghia et al. (1982) are up to 0.009 off
     these. 3 s.
+
+    !!! example
+        `scl.reference.lid_driven_cavity(100.0, parabolic_lid=True)`
     """
     owner = "lid_driven_cavity"
     reynolds, n = checks.positive(owner, "reynolds", reynolds), checks.count(owner, "points", points, 8)

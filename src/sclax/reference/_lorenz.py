@@ -58,6 +58,9 @@ def lorenz(
     [0, `end`] or the times. Measured against 50 terms in steps of 1/64, before both are rounded to float64: 9e-23 at
     t = 15, 4e-21 at t = 20. β is 8/3 as float64 has it, 1e-16 off, which moves the state by 8e-14 at t = 15 and by
     3e-12 at t = 20: no solver in float64 can be held to less. 0.5 s.
+
+    !!! example
+        `scl.reference.lorenz(end=15.0)`
     """
     owner = "lorenz"
     given = {"sigma": sigma, "rho": rho, "beta": beta}

@@ -19,7 +19,11 @@ Field = np.ndarray | Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def diagonal_forcing(x: Any, y: Any) -> Any:
-    """f = 0.1 (sin 2π(x + y) + cos 2π(x + y)), of Li et al. (2021)."""
+    """f = 0.1 (sin 2π(x + y) + cos 2π(x + y)), of Li et al. (2021).
+
+    !!! example
+        `scl.reference.diagonal_forcing(0.25, 0.0)` is 0.1
+    """
     return 0.1 * (np.sin(2 * np.pi * (x + y)) + np.cos(2 * np.pi * (x + y)))
 
 
@@ -87,6 +91,9 @@ def navier_stokes(
     Measured for one random w₀ with the law of Li et al., largest error up to t = 10: at ν = 1e-3, where
     |w| ≤ 1.1, 1e-9 of the step and 9e-9 of 64² points; at ν = 1e-4, where |w| ≤ 1.6, 7e-7 and 9e-3: use
     128² or more. 1 s a sample of 64² to t = 50.
+
+    !!! example
+        `scl.reference.navier_stokes(lambda x, y: np.sin(2 * np.pi * x), t=[1.0], points=64)`
     """
     owner = "navier_stokes"
     require(owner, "exponax", "data")

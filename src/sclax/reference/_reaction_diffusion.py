@@ -81,6 +81,9 @@ def reaction_diffusion_paper(nu: float, rho: float) -> xr.DataArray:
 
     First-order Lie splitting with dt = 1/100 whose frames are labelled t = i/99: 0.74 % off the solution at
     (ν, ρ) = (3, 3) and 0.66 % at (3, 5), so that an exact solver scores that against it.
+
+    !!! example
+        `scl.reference.reaction_diffusion_paper(3, 5)`, 256 × 100
     """
     owner = "reaction_diffusion_paper"
     nu, rho = checks.number(owner, "nu", nu), checks.number(owner, "rho", rho)

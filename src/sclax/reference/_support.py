@@ -16,7 +16,11 @@ Times = int | np.ndarray
 
 
 class Manufactured(NamedTuple):
-    """A solution chosen first, and the source that makes it one."""
+    """A solution chosen first, and the source that makes it one.
+
+    !!! example
+        `scl.reference.poisson().solution(0.5, 0.5)`
+    """
 
     solution: Callable[..., Any]
     source: Callable[..., Any]
@@ -60,6 +64,11 @@ def substeps_for(owner: str, substeps: int | None, spacing: float, step: float) 
 
 
 def periodic_grid(low: float, high: float, points: int) -> np.ndarray:
+    """Points of a ring, its end left out.
+
+    !!! example
+        `periodic_grid(0, 1, 4)` is [0, 0.25, 0.5, 0.75]
+    """
     return low + (high - low) * np.arange(points) / points
 
 

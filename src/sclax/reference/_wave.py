@@ -16,6 +16,9 @@ def wave(speed: float = 2.0, modes: Mapping[int, float] = PLUCKED) -> Callable[.
     """u(x, t) = Σ aₙ cos(nπct) sin(nπx):  uₜₜ = c² uₓₓ,  u = 0 at x = 0 and 1,  at rest at t = 0. Exact.
 
     `modes` maps n to aₙ; by default u(x, 0) = sin πx + ½ sin 4πx.
+
+    !!! example
+        `scl.reference.wave(2.0)(x=0.5, t=0.5)`
     """
     c = checks.positive("wave", "speed", speed)
     terms = [(checks.count("wave", "modes", n), checks.number("wave", "modes", a)) for n, a in modes.items()]

@@ -14,14 +14,22 @@ from .._places import AbstractPlace
 
 
 class SamplerState(NamedTuple):
-    """`points` are chart coordinates; `memory` is whatever else a sampler carries."""
+    """`points` are chart coordinates; `memory` is whatever else a sampler carries.
+
+    !!! example
+        `SamplerState(place.chart.from_unit(points))`; see `examples/extend.py`
+    """
 
     points: Float[Array, "n k"]
     memory: Any = ()
 
 
 class SamplerInfo(NamedTuple):
-    """Acceptance rate (1 where nothing is rejected) and number of evaluations of the density."""
+    """Acceptance rate (1 where nothing is rejected) and number of evaluations of the density.
+
+    !!! example
+        `SamplerInfo(jnp.asarray(1.0), jnp.asarray(0))`: all accepted, nothing evaluated; see `examples/extend.py`
+    """
 
     acceptance: Scalar
     evaluations: Int[Array, ""]
@@ -32,7 +40,11 @@ def info(acceptance: Any = 1.0, evaluations: Any = 0) -> SamplerInfo:
 
 
 def effective_sample_size(weights: Float[Array, " n"]) -> Scalar:
-    """(Σ w)² / Σ w²: how many equally weighted points the weighted ones are worth."""
+    """(Σ w)² / Σ w²: how many equally weighted points the weighted ones are worth.
+
+    !!! example
+        `effective_sample_size(jnp.ones(10))` is 10
+    """
     return jnp.sum(weights) ** 2 / jnp.maximum(jnp.sum(weights**2), jnp.finfo(weights.dtype).tiny)
 
 

@@ -11,7 +11,11 @@ from ._base import AbstractSampler, SamplerState, info, optional_count
 
 
 class R3(AbstractSampler):
-    """Retain, resample, release (Daw et al. 2023): keep the points whose loss is above the mean, redraw the others."""
+    """Retain, resample, release (Daw et al. 2023): keep the points whose loss is above the mean, redraw the others.
+
+    !!! example
+        `average(residual, sampler=R3(1000))`
+    """
 
     n: int | None = eqx.field(static=True, default=None)
 
@@ -41,6 +45,9 @@ class RAD(AbstractSampler):
     With `seeds=` every pass evaluates the pool, though only the due ones are used and counted.
 
     Good values: pool ten times `n`, k = 1, c = 1; k = 2, c = 0 is ψ₀ on the pool.
+
+    !!! example
+        `average(residual, sampler=RAD(1000, every=50))`
     """
 
     n: int | None = eqx.field(static=True, default=None)

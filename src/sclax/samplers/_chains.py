@@ -58,6 +58,9 @@ class MetropolisHastings(AbstractSampler):
     - `restart`: whether chains start from uniform points for every pass (the paper), or where the last pass left them.
 
     Good values: the paper's, 20 chains of 250 steps, last 1000 kept, about 30 % accepted.
+
+    !!! example
+        `worst_case(residual, sampler=MetropolisHastings(scale={"x": 0.5, "t": 0.1}))`
     """
 
     chains: int = eqx.field(static=True)
@@ -134,6 +137,9 @@ class PersistentChains(AbstractSampler):
     proposals is uniform on the place, so that chains can change between far regions.
 
     Good values: 1000 chains × 1 step.
+
+    !!! example
+        `worst_case(residual, sampler=PersistentChains(1000, steps=2))`
     """
 
     chains: int = eqx.field(static=True)
@@ -193,6 +199,9 @@ class Langevin(AbstractSampler):
 
     accepted with the Metropolis-Hastings ratio. The gradient steers chains towards large losses; it costs a
     derivative of the residual in space. The scale is adapted to an acceptance of 57 %, the best for MALA.
+
+    !!! example
+        `worst_case(residual, sampler=Langevin(chains=500))`
     """
 
     chains: int = eqx.field(static=True, default=1000)

@@ -12,7 +12,11 @@ from ._base import AbstractSampler, SamplerState, effective_sample_size, info, n
 
 
 class Uniform(AbstractSampler):
-    """`n` fresh uniform points for every pass (default 1000): the average loss, as PINNs use it."""
+    """`n` fresh uniform points for every pass (default 1000): the average loss, as PINNs use it.
+
+    !!! example
+        `average(residual, points=Uniform(1000))`
+    """
 
     n: int | None = eqx.field(static=True, default=None)
 
@@ -41,6 +45,9 @@ class Sobol(AbstractSampler):
         p = low + (high − low) (1 − cos πs) / 2,   s even in [0, 1],
 
     since a family fitted at even ones is least accurate at the ends. Other coordinates stay even.
+
+    !!! example
+        `average(residual, points=Sobol(2048))`
     """
 
     n: int | None = eqx.field(static=True, default=None)
@@ -71,7 +78,11 @@ class Sobol(AbstractSampler):
 
 
 class Grid(AbstractSampler):
-    """At most `n` fixed points on a regular grid, ends included (default 256)."""
+    """At most `n` fixed points on a regular grid, ends included (default 256).
+
+    !!! example
+        `average(Initial(f), points=Grid(256))`
+    """
 
     n: int | None = eqx.field(static=True, default=None)
 
@@ -93,7 +104,11 @@ class Grid(AbstractSampler):
 
 
 class Fixed(AbstractSampler):
-    """The given chart points, for every pass."""
+    """The given chart points, for every pass.
+
+    !!! example
+        `average(residual, points=array)` makes one of an array of points
+    """
 
     points: Float[Array, "n k"]
 
@@ -113,7 +128,11 @@ class Fixed(AbstractSampler):
 
 class Batches(AbstractSampler):
     """`n` of finitely many samples (default 20), each once in an epoch, in an order that is drawn for every epoch. What
-    does not fill a batch waits for the next epoch."""
+    does not fill a batch waits for the next epoch.
+
+    !!! example
+        `Batches(20)`; `OperatorProblem(data, batch=20)` uses it
+    """
 
     n: int | None = eqx.field(static=True, default=None)
 
@@ -146,6 +165,9 @@ class ImportanceWeights(AbstractSampler):
     would fall below the share `guard` of all points, just as much of a uniform weight is mixed in as keeps it there,
 
         w = (1 − τ) ψ_α + τ / n,   1 / Σ w² = guard · n.
+
+    !!! example
+        `worst_case(residual, sampler=ImportanceWeights(1000))`
     """
 
     n: int | None = eqx.field(static=True, default=None)

@@ -32,6 +32,9 @@ def allen_cahn(nu: float = 1e-4, tolerance: float | None = None) -> Problem:
     Sharp layers of width √ν form. The reference is Fourier collocation on 16384 points with ETDRK4; the start's kink at
     the seam limits it to 1e-6 at t = 0.01, 7e-12 at t = 1 and 1e-8 in relative L2. The default `tolerance` is 1e-14 of
     the residual's scale squared, 5².
+
+    !!! example
+        `scl.solve(scl.zoo.allen_cahn(nu=1e-4))`
     """
     return Problem(
         domain=Box(x=(-1.0, 1.0), t=(0.0, 1.0)),

@@ -34,6 +34,9 @@ def burgers(nu: float = 0.01, tolerance: float | None = None) -> Problem:
 
     A front of width about 4ν forms at x = ½. The reference is the solution of Cole and Hopf, whose integrals are exact
     to 1e-13. The default `tolerance` is 1e-14 of the residual's scale squared, (2π)².
+
+    !!! example
+        `scl.solve(scl.zoo.burgers(nu=0.01))`
     """
     return Problem(
         domain=Box(x=(0.0, 1.0), t=(0.0, 1.0)),

@@ -33,6 +33,9 @@ def burgers_front(nu: float = 0.01 / math.pi, tolerance: float | None = None) ->
     The setting in which most errors are published, with ν = 0.01/π. A front of width about 4ν forms at x = 0 by
     t = 1/π and stands there. The reference is the solution of Cole and Hopf, exact to 1e-13 for ν ≥ 1e-4/π. The default
     `tolerance` is 1e-14 of the residual's scale squared, π².
+
+    !!! example
+        `scl.solve(scl.zoo.burgers_front())`
     """
     return Problem(
         domain=Box(x=(-1.0, 1.0), t=(0.0, 1.0)),

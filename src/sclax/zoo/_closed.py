@@ -27,6 +27,9 @@ def wave(c: float = 2.0, tolerance: float | None = None) -> Problem:
 
     The solution is cos πct sin πx + ½ cos 4πct sin 4πx. The default `tolerance` is 1e-14 of the residual's scale
     squared, ((4πc)²/2)².
+
+    !!! example
+        `scl.solve(scl.zoo.wave(c=2.0))`
     """
     scale = (4 * float(jnp.pi) * largest(c)) ** 2 / 2
     return Problem(
@@ -56,6 +59,9 @@ def heat(alpha: float = 0.1, tolerance: float | None = None) -> Problem:
     """Heat in a rod:  uₜ = α uₓₓ,  u(x, 0) = sin πx,  cold ends.  The solution is exp(−απ²t) sin πx.
 
     The default `tolerance` is 1e-14 of the residual's scale squared, max(απ², 1)².
+
+    !!! example
+        `scl.solve(scl.zoo.heat(alpha=0.1))`
     """
     scale = max(largest(alpha) * float(jnp.pi) ** 2, 1.0)
     return Problem(
@@ -81,6 +87,9 @@ def poisson(tolerance: float | None = None) -> Problem:
     """Poisson's equation on a square:  −Δu = 2π² sin πx sin πy,  u = 0 on the boundary;  u = sin πx sin πy.
 
     The default `tolerance` is 1e-14 of the residual's scale squared, (2π²)².
+
+    !!! example
+        `scl.solve(scl.zoo.poisson())`
     """
     return Problem(
         domain=Box(x=(0.0, 1.0), y=(0.0, 1.0)),
@@ -108,6 +117,9 @@ def klein_gordon(tolerance: float | None = None) -> Problem:
     """The nonlinear Klein-Gordon equation:  uₜₜ − uₓₓ + u³ = f  with the solution  u = x cos 5πt + (xt)³.
 
     The default `tolerance` is 1e-14 of the residual's scale squared, (25π²)².
+
+    !!! example
+        `scl.solve(scl.zoo.klein_gordon())`
     """
     return Problem(
         domain=Box(x=(0.0, 1.0), t=(0.0, 1.0)),

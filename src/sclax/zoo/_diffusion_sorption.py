@@ -49,6 +49,9 @@ def diffusion_sorption(c0: float = 0.1, tolerance: float | None = None, text_out
     1/(D R), about 500 per unit of time), hence no reference. The default reference is a method of lines on 1024 cells,
     converged to 5e-5 early and 5e-7 late. The default `tolerance` is 1e-14 of the residual's scale squared,
     (D uₓₓ)² with uₓₓ about 100.
+
+    !!! example
+        `scl.solve(scl.zoo.diffusion_sorption(c0=0.1))`
     """
     outlet = outlet_of_the_text if text_outlet else outlet_of_the_generator
     domain = Box(x=(0.0, 1.0), t=(0.0, 500.0))

@@ -67,6 +67,9 @@ def eikonal(tolerance: float | None = None) -> Problem:
     reference is the exact distance on 384 × 384 points. The gear stands in for the figure of Daw et al., which is not
     public; the distance is exact for its polygon. On the medial axis u has kinks, where no smooth network has slope 1:
     the default `tolerance`, 1e-14 of 1² as everywhere, cannot be met there, and no other one below 1 can.
+
+    !!! example
+        `scl.solve(scl.zoo.eikonal())`
     """
     return _problem(unit_slope, 2, tight(1.0, tolerance), None, tolerance)
 

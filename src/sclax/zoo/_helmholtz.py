@@ -26,6 +26,9 @@ def helmholtz(a1: Range = 2.0, a2: Range = 3.0, k: float = 1.0, tolerance: float
 
     `a1` and `a2` are numbers or ranges `(low, high)` of a family; k = 1 is far from resonance (k² = 2π² is the first
     eigenvalue). The default `tolerance` is 1e-14 of the residual's scale squared, (π²(a₁² + a₂²))².
+
+    !!! example
+        `scl.solve(scl.zoo.helmholtz(a1=(1, 2), a2=(1, 2)))`
     """
     scale = float(jnp.pi) ** 2 * (largest(a1) ** 2 + largest(a2) ** 2)
     return Problem(

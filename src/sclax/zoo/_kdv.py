@@ -31,6 +31,9 @@ def kdv(delta: float = 0.0025, tolerance: float | None = None) -> Problem:
 
     The wave breaks into a train of solitons. The reference is Fourier collocation with ETDRK4, converged to 5e-9. The
     default `tolerance` is 1e-14 of the residual's scale squared, about 30².
+
+    !!! example
+        `scl.solve(scl.zoo.kdv())`
     """
     return Problem(
         domain=Box(x=(-1.0, 1.0), t=(0.0, 1.0)),

@@ -41,6 +41,9 @@ def lid_driven_cavity(reynolds: float = 100.0, tolerance: float | None = None, p
     129² points. In u and v its relative L2 error is 9e-9 under the parabola and 3e-6 under speed 1 at Re = 100, 2e-5 at
     Re = 400, and largest at the lid's ends, where p is infinite. The default `tolerance` is 1e-14 of the residual's
     scale squared, 1².
+
+    !!! example
+        `scl.solve(scl.zoo.lid_driven_cavity(parabolic_lid=True))`
     """
     domain = Box(x=(0.0, 1.0), y=(0.0, 1.0))
     lid, floor = domain.face(y=1), {"x": [0.5], "y": [0.0]}

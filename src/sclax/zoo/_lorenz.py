@@ -25,6 +25,9 @@ def lorenz(end: float = 15.0, tolerance: float | None = None) -> Problem:
     Solutions that are close part by e^0.9 in a unit of time on the attractor, so that every further unit takes the
     accuracy of the ones before. The reference is a Taylor series of order 40 in 50 digits, exact to float64 at 1501
     times. The default `tolerance` is 1e-14 of the residual's scale squared, 400².
+
+    !!! example
+        `scl.solve(scl.zoo.lorenz(end=15.0))`
     """
     return Problem(
         domain=Box(t=(0.0, end)),

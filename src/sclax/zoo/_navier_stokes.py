@@ -49,6 +49,9 @@ def navier_stokes(nu: float = 1e-3, tolerance: float | None = None) -> Problem:
     The unknowns are the vorticity `w`, which starts from four eddies, and the stream function `psi`, zero at the
     origin. The reference is Fourier collocation on 64² points with ETDRK4. The default `tolerance` is 1e-14
     of the residual's scale squared, 1².
+
+    !!! example
+        `scl.solve(scl.zoo.navier_stokes(nu=1e-3))`
     """
     domain = Box(x=(0.0, 1.0), y=(0.0, 1.0), t=(0.0, 1.0))
     return Problem(

@@ -159,6 +159,9 @@ def diffusion_sorption_operator(scale: str = "small", constrained: bool = True, 
 
     Its inputs are constants: interpolation between training samples is a baseline that is hard to beat, and the command
     reports it.
+
+    !!! example
+        `scl.solve(scl.zoo.diffusion_sorption_operator("tiny"), seconds=60)`
     """
     chosen = _scale("diffusion_sorption_operator", SORPTION_SCALES, scale)
     about = recipe("diffusion_sorption_operator", scale=scale, constrained=constrained, seed=seed)
@@ -169,7 +172,11 @@ def navier_stokes_operator(
     scale: str = "small", nu: float = 1e-3, constrained: bool = True, seed: int = 0
 ) -> OperatorProblem:
     """The solution operator of the vorticity equation from data; see `burgers_operator`. As in the paper's code, the
-    input is the vorticity at t = 1, the first of the frames."""
+    input is the vorticity at t = 1, the first of the frames.
+
+    !!! example
+        `scl.solve(scl.zoo.navier_stokes_operator("tiny"), seconds=60)`
+    """
     nu = checks.positive("navier_stokes_operator", "nu", nu)
     chosen = _scale("navier_stokes_operator", _vorticity_scales(nu), scale)
     made = _made(data.navier_stokes, scale, viscosity=nu, seed=seed)

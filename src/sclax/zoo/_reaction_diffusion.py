@@ -38,6 +38,9 @@ def reaction_diffusion(nu: Range = 3.0, rho: Range = 5.0, tolerance: float | Non
     `sclax.reference.reaction_diffusion_paper` is the authors', 0.7 % off. The slope is periodic too: with the value
     alone, as in the paper, a second-order equation has many solutions. The default `tolerance` is 1e-14
     of the residual's scale squared, max(ν, ρ, 1)².
+
+    !!! example
+        `scl.solve(scl.zoo.reaction_diffusion(nu=3.0, rho=5.0))`
     """
     scale = max(largest(nu), largest(rho), 1.0)
     return Problem(

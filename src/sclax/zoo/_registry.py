@@ -17,6 +17,9 @@ class Entry:
 
     `module` is the file with its functions, which the first use of one imports; `of_training` the one that gives the
     recipe of an operator.
+
+    !!! example
+        `scl.zoo.entry("convection").equation`
     """
 
     name: str
@@ -166,7 +169,11 @@ OPERATORS: dict[str, Entry] = {
 
 
 def entry(name: str) -> Entry:
-    """The problem called `name`, or an error that lists what there is."""
+    """The problem called `name`, or an error that lists what there is.
+
+    !!! example
+        `scl.zoo.entry("convection").equation`
+    """
     known = {**ENTRIES, **OPERATORS}
     if name not in known:
         from .._base import checks  # which imports JAX
@@ -178,7 +185,11 @@ def entry(name: str) -> Entry:
 
 
 def build(recipe: "Recipe") -> "AbstractProblem":
-    """The problem of a recipe, as it is written to files."""
+    """The problem of a recipe, as it is written to files.
+
+    !!! example
+        `scl.zoo.build(problem.recipe)` is the problem again.
+    """
     return entry(recipe.name).build(**dict(recipe.arguments))
 
 

@@ -13,7 +13,11 @@ from ._settings import PaperSettings
 
 
 class Row(NamedTuple):
-    """What `solve` needs; None leaves the choice to its default."""
+    """What `solve` needs; None leaves the choice to its default.
+
+    !!! example
+        `scl.zoo.ROWS["paper"](scl.zoo.entry("eikonal")).method`
+    """
 
     problem: Problem
     model: Any = None

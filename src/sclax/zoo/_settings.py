@@ -83,6 +83,9 @@ class PaperSettings:
     `scales` are the standard deviations of the proposals by coordinate; `weights` those of the penalty baselines;
     rates fall by the factor `decay` every `decay_every` steps; `grids` are the values of a family's parameters, each of
     them, at which the PINN baseline solves it, from coarse to fine.
+
+    !!! example
+        `scl.zoo.paper_settings("convection", beta=50.0).steps`
     """
 
     tolerance: float
@@ -146,6 +149,9 @@ class OperatorSettings:
     """One row of the paper's Table 6, for solutions learned from data by a Fourier neural operator.
 
     Violations count in the multipliers up to `dual_clip`; `dual_decay` is the factor of their rate beside `decay`.
+
+    !!! example
+        `scl.zoo.paper_settings("burgers").modes`
     """
 
     tolerance: float

@@ -22,6 +22,9 @@ def disk_with_hole(tolerance: float | None = None) -> Problem:
     """Poisson's equation on a disk with a hole off its centre:  Δu = f,  u = sin(2x + y) exp(xy)  on both circles.
 
     The default `tolerance` is 1e-14 of the residual's scale squared, 10².
+
+    !!! example
+        `scl.solve(scl.zoo.disk_with_hole())`
     """
     return Problem(
         domain=Disk(x=0, y=0, radius=1, name="rim") - Disk(x=0.3, y=0.2, radius=0.25, name="hole"),
@@ -86,6 +89,9 @@ def plate_with_hole(nu: float = 0.3, tolerance: float | None = None) -> Problem:
 
     The hole is free, the outer sides have the tractions of Kirsch's formula, so that it is the solution; `sxx`, `sxy`
     and `syy` are quantities: `solution("sxx", x=0.0, y=0.5)` is 3. The default `tolerance` is 1e-14 of 1².
+
+    !!! example
+        `scl.solve(scl.zoo.plate_with_hole())`
     """
     domain = Box(x=(0.0, SIDE), y=(0.0, SIDE)) - Disk(x=0, y=0, radius=RADIUS, name="hole")
     pulled = [domain.face(x=SIDE), domain.face(y=SIDE), domain.boundary["hole"]]
@@ -124,6 +130,9 @@ def ellipse_flow(a: Range = 0.8, b: Range = 0.5, tolerance: float | None = None)
     Δψ = 0,  ψ = −y on the ellipse,  and at the walls of [−2, 2]² that of the whole plane, by Joukowski's map.
 
     Radii may be intervals, `a=(0.6, 0.9)`: one network for all of them. The default `tolerance` is 1e-14 of 1².
+
+    !!! example
+        `scl.solve(scl.zoo.ellipse_flow(a=(0.6, 0.9), b=0.5))`
     """
     domain = Box(x=(-2.0, 2.0), y=(-2.0, 2.0)) - Ellipse(x=0, y=0, radii=("a", "b"), name="body")
     walls = [domain.face(x=-2), domain.face(x=2), domain.face(y=-2), domain.face(y=2)]
