@@ -40,7 +40,9 @@ def sweep_problem(
         with pool_of(jobs, cluster) as pool:
             found = experiments.swept(build, values, seeds, options, out, pool, keep=True)
         with replaced(out / "sweep.nc") as temporary:
-            found.dataset.astype({n: int for n, v in found.dataset.items() if v.dtype == bool}).to_netcdf(temporary)
+            # Its format has no truth values.
+            numbers = {str(n): v.astype("int8") for n, v in found.dataset.items() if v.dtype == bool}
+            found.dataset.assign(numbers).to_netcdf(temporary)
     except (ValueError, TypeError, ImportError, OSError) as error:
         raise fail(str(error)) from None
     except ExceptionGroup as error:
