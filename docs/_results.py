@@ -37,6 +37,7 @@ SHAPES = {
     "disk_with_hole": "Poisson, disk with a hole off its centre",
     "l_shape": "Poisson, L-shape, f = 1",
     "four_disks": "Laplace, square less four disks",
+    "heat": "heat, plate less 17 disks, Robin walls",
     "plate": "plate with a hole: stresses, against Kirsch's formula",
     "poisson5": "Poisson in five dimensions",
     "poisson10": "Poisson in ten dimensions",
@@ -62,7 +63,7 @@ FIRST_ORDER = {
     "pinn": ("PINN, weights of the paper", "56.5 ± 20 %"),
     "r3": ("R3, weights of the paper", "29.0 ± 33 %"),
 }
-KNOWLEDGE = ("lorenz", "diffusion", "product")
+KNOWLEDGE = ("lorenz", "diffusion", "field", "coverage", "product", "outliers", "prices")
 
 
 def tables():
@@ -97,7 +98,7 @@ def tables():
             [_first_order(name) for name in FIRST_ORDER if _read(f"convection50-{name}")],
         ),
         "knowledge": _table(
-            ("what is asked for", "bar", "met", "seconds"),
+            ("what is asked for", "bar", "found", "met", "seconds"),
             [_knowledge(name) for name in KNOWLEDGE if _read(f"knowledge-{name}")],
         ),
     }
@@ -195,8 +196,23 @@ def _first_order(name):
 def _knowledge(name):
     record = _read(f"knowledge-{name}")
     asked = record["problem"].partition("\n")[0].rstrip(".")  # the rest says how the data were chosen
-    words = [asked, record["bar"], "yes" if record["met"] else "no"]
+    words = [asked, record["bar"], _found(name, record["per_seed"]), "yes" if record["met"] else "no"]
     return [*words, f"{record['seconds']:.0f}"]
+
+
+def _found(name, runs):
+    if name == "coverage":
+        return f"{sum(run['covered']['D'] for run in runs)} of {len(runs)}"
+    if name == "product":
+        return "; ".join(runs[0]["notes"][:1])
+    if name == "outliers":
+        return ", ".join(f"{run['hits']}" for run in runs) + f" of 5 on {len(runs)} seeds"
+    if name == "prices":
+        (run,) = runs
+        off = {case: one["off"] for case, one in run["problems"].items()}
+        return ", ".join(f"{case} " + ("–" if by is None else f"{by:.0%}") for case, by in off.items())
+    worst = {each: max(run["relative_errors"][each] for run in runs) for each in runs[0]["relative_errors"]}
+    return ", ".join(f"{each} {by:.2%}" for each, by in worst.items()) + f", worst of {len(runs)}"
 
 
 if __name__ == "__main__":
