@@ -12,6 +12,7 @@ import sclax as scl
 from sclax._run.polynomials import better, polynomials
 from sclax._run.progress import Reporter
 from sclax._spectral import March, Marched, Spectral, Unsuited
+from sclax._spectral.fronts import least_squares
 from sclax._spectral.jets import Germ, linearised, orders
 
 X = scl.Box(x=(0.0, 1.0))
@@ -380,3 +381,26 @@ def test_a_march_that_is_on_time_goes_on_beyond_its_half(monkeypatch, pace, arri
         with pytest.raises(Unsuited, match="time was up"):
             solve()
         assert now[0] <= 0.5 * slabs / 0.9 + 2 * pace  # given up at the first look after its half
+
+
+def test_a_first_slab_ends_when_the_time_is_up(monkeypatch):
+    """Of a clock by which a step takes as many seconds as it has operations: no step is begun that would end late."""
+    problem = scl.Problem(
+        domain=scl.Box(x=(-1.0, 1.0), t=(0.0, 1.0)),  # a layer, for which the first slab tries ever more tiles
+        objective=scl.average(scl.Initial(lambda x: jnp.tanh(x / 1e-3))) + scl.average(scl.Dirichlet(lambda x: x)),
+        constraints={"pde": scl.worst_case(lambda u, u_t, u_xx: u_t - 1e-4 * u_xx + u**3 - u) <= 1e-12},
+    )
+    now, spent = [0.0], []
+
+    def steps(rows, sizes, real=least_squares):
+        now[0] += sum(sizes) ** 3
+        spent.append(now[0])
+        return real(rows, sizes)
+
+    monkeypatch.setattr("sclax._spectral.newton.least_squares", steps)
+    monkeypatch.setattr("sclax._run.polynomials.time", types.SimpleNamespace(monotonic=lambda: now[0]))
+    seconds = 1e8
+    with pytest.raises(Unsuited, match="time was up"):
+        polynomials(problem, Spectral(), 0, seconds, None, Reporter(False), on_time=0.5)
+    assert len(spent) > 5
+    assert now[0] <= 0.5 * seconds

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 import os
 import time
 import warnings
@@ -40,7 +41,7 @@ class Way(Protocol):
     """To the solution of one problem, or to all of a family, state by state."""
 
     problem: AbstractProblem
-    patience: Callable[[], None]
+    patience: Callable[[float], None]
 
     @property
     def first(self) -> Any: ...
@@ -61,6 +62,21 @@ class Found(NamedTuple):
 
     solution: Solution
     good: bool
+
+
+class Pace:
+    """How long a step of so many operations takes, by the fastest one before."""
+
+    def __init__(self):
+        self.best, self.last = math.inf, None
+
+    def expected(self, now: float, operations: float) -> float:
+        """The seconds of a step that begins now."""
+        if self.last is not None:
+            began, size = self.last
+            self.best = min(self.best, (now - began) / size)
+        self.last = (now, operations)
+        return self.best * operations if math.isfinite(self.best) else 0.0
 
 
 def polynomials(
@@ -98,9 +114,12 @@ def polynomials(
                 return False
             return march.complete(marched) or spent > march.share(marched) * seconds
 
-        def patience() -> None:
-            """No attempt is begun when the time is up, unless it is the first one."""
-            if history.rows and late(time.monotonic() - began):
+        pace = Pace()
+
+        def patience(operations: float) -> None:
+            """No step is begun for which there is no time, at the best pace so far."""
+            now = time.monotonic()
+            if late(now - began + pace.expected(now, operations)):
                 raise OutOfTime(OUT_OF_TIME)
 
         march.patience = patience

@@ -80,7 +80,7 @@ class Family:
         self.problem, self.method = problem, method
         domain = problem.domain
         self.inner = domain.dimension - len(domain.parameters)
-        self.patience: Callable[[], None] = lambda: None  # its members look at the time themselves
+        self.patience: Callable[[float], None] = lambda operations: None  # its members look at the time themselves
         self.low, self.high = (np.asarray(ends[self.inner :]) for ends in (domain.lower, domain.upper))
         self.middle: Member = tuple(((self.low + self.high) / 2).tolist())
         if len(self.middle) > MOST_PARAMETERS:

@@ -101,7 +101,8 @@ class March:
         self.most, self.most_work = (method.terms, ALL_WORK) if flat else (method.terms // 2, ALL_WORK_3D)
         self.flat = flat
         self.alongs: dict[str, tuple[Along, ...]] = {}
-        self.patience: Callable[[], None] = lambda: None  # raises `Unsuited` where there is no time for an attempt
+        # Raises `Unsuited` where there is no time for a step of so many operations.
+        self.patience: Callable[[float], None] = lambda operations: None
 
     def compile(self) -> None:
         """Compiles what all steps use, by one point of each law."""
@@ -146,8 +147,6 @@ class March:
             return
         while self.share(marched) < 1:
             marched = self._slab(marched, self.axis)
-            if marched.work > self.most_work and self.share(marched) < 1:
-                raise Unsuited(f"{self.share(marched):.0%} of the way took {marched.work:.1e} operations")
             if marched.tail > HOPELESS:
                 raise Unsuited(f"the last coefficients at t = {marched.now:.3g} stay large")
             yield marched
@@ -217,6 +216,8 @@ class March:
             then = end if length == left else now + (length if self.forward else -length)
             slab = Axis((min(now, then), max(now, then)), (self.method.slab_terms,))
             marched = marched._replace(axes=(*marched.axes[:axis], slab, *marched.axes[axis + 1 :]))
+            if marched.work > self.most_work:
+                raise Unsuited(f"{self.share(marched):.0%} of the way took {marched.work:.1e} operations")
             found = self._attempt(marched, self.laws if before is None else self.later, before, start)
             marched, solved, tail = found.spent, found.newton.converged, found.tails[axis][0]
             factor = 0.9 * (ambition / max(tail, 1e-300)) ** (1 / self.method.slab_terms)
@@ -262,14 +263,16 @@ class March:
 
     def _attempt(self, marched: Marched, laws: list[Piece], before: Any, start: Any) -> Attempt:
         """Solves on the tiles of the axes."""
-        self.patience()
         here = tiles(marched.axes)
+        operations = self._work(here)
+        # The first attempt is cheap, and made however little time there is.
+        patience = (lambda: self.patience(operations)) if marched.newtons else lambda: None
         if self._room(here) > MOST_NUMBERS:
             raise Unsuited("tables of so many polynomials do not fit into memory")
         join = None if self.axis is None else (self.axis, 0 if self.forward else 1)
         try:
             rows = system(self.problem, laws, here, before, join, self.held, self.alongs)
-            found = newton(rows, [fitted(tile, start) for tile in here])
+            found = newton(rows, [fitted(tile, start) for tile in here], patience)
         except Undetermined as error:
             raise Unsuited(f"the laws leave the solution open ({error})") from error
         if not all(np.all(np.isfinite(c)) for c in found.coefficients):
@@ -278,7 +281,7 @@ class March:
         spent = marched._replace(
             newtons=marched.newtons + found.steps,
             evaluations=marched.evaluations + points * (found.steps + 1),
-            work=marched.work + found.steps * self._work(here),
+            work=marched.work + found.steps * operations,
         )
         sizes = np.max([np.max(np.abs(c), axis=1) for c in found.coefficients], axis=0)
         scales = np.maximum(marched.scales, sizes)

@@ -1,6 +1,7 @@
 """Gauss-Newton steps on the rows of a system."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,12 +23,14 @@ class Newton(NamedTuple):
     linear: Linear
 
 
-def newton(system: System, start: Coefficients) -> Newton:
-    """Steps until one does what its rows predict, or changes nothing. A linear problem takes one."""
+def newton(system: System, start: Coefficients, patience: Callable[[], None]) -> Newton:
+    """Steps until one does what its rows predict, or changes nothing. A linear problem takes one. Before each of them
+    `patience` may raise."""
     coefficients, converged = start, False
     linear = system.rows(coefficients)
     steps = 0
     while steps < STEPS:
+        patience()
         steps += 1
         change, predicted = least_squares(linear.rows, system.sizes)
         before = linear.norm(linear.sizes)
