@@ -11,7 +11,7 @@ import pytest
 import sclax as scl
 from sclax._methods import gauss_newton
 from sclax._methods import gram as _gram
-from sclax._methods.gauss_newton import BENT, ENDS, LEAST, STEADY
+from sclax._methods.gauss_newton import BENT, LEAST, PASSES, STEADY, Damping
 from sclax._result import Tempered
 
 from . import small
@@ -173,7 +173,7 @@ def test_a_linear_problem_is_solved_by_the_damped_normal_equations(x64):
     step = np.linalg.solve(jacobian.T @ jacobian + LEAST * np.eye(2), jacobian.T @ rho)
     # The push-through identity: the same step in the space of weights. Length 1 improves most on a quadratic.
     np.testing.assert_allclose([after.a, after.b], np.asarray([0.3, -0.2]) - step, rtol=1e-10)
-    assert trials == ENDS + 2
+    assert trials == PASSES + 2
     assert float(state.factor) == pytest.approx(LEAST / 2)
 
 
@@ -196,7 +196,7 @@ def test_a_step_that_does_not_improve_is_rejected_and_damping_grows(x64):
     after, state, (evaluation, _, trials, _) = stepped(problem, small.value(0.4999))
     assert float(after.value) == pytest.approx(0.4999)
     assert float(state.factor) == pytest.approx(4 * LEAST)
-    assert trials == ENDS + 8
+    assert trials == PASSES + 8
     assert bool(jnp.isfinite(evaluation.objective))
 
 
@@ -217,7 +217,7 @@ def test_degenerate_systems_give_finite_steps(name):
         with jax.enable_x64(double):
             after, state, _ = stepped(BAD[name](), small.value(0.5))
             assert bool(jnp.isfinite(after.value))
-            assert all(bool(jnp.isfinite(part)) for part in state)
+            assert all(bool(jnp.all(jnp.isfinite(part))) for part in jax.tree.leaves(state))
             if name in ("duplicate rows", "a single row"):
                 assert float(after.value) == pytest.approx(2.0 - 1.5 * LEAST / (1 + LEAST), rel=1e-3)
             else:
@@ -225,7 +225,8 @@ def test_degenerate_systems_give_finite_steps(name):
 
 
 def test_line_search_is_counted_as_operator_evaluations():
-    """A step makes one pass, two for its curvature, and as many more as lengths were tried; the warm-up has its own."""
+    """A step makes one pass, two for its curvature, one of earlier weights, and one for each length that is tried; the
+    warm-up has its own."""
     problem = scl.Problem(small.unit(), constraints={"ode": scl.worst_case(lambda u_x: u_x - 1) <= 0.0})
     method = scl.PrimalDual(scl.GaussNewton(warm_up=0, rows=5), ASCENT)
     with jax.enable_x64(True):
@@ -233,7 +234,7 @@ def test_line_search_is_counted_as_operator_evaluations():
         state = method.init(posed, small.Line(jnp.asarray(0.0), jnp.asarray(0.3)), jr.key(0))
         _, info = method.step(posed, state._replace(multipliers={"ode": jnp.asarray(1.0)}), jr.key(1))
     # A linear residual: length 1 improves, 0.5 does not.
-    assert int(info.evaluations) == (1 + ENDS + 2) * 5
+    assert int(info.evaluations) == (1 + PASSES + 2) * 5
     solution = scl.solve(
         scl.Problem(small.unit(), constraints={"ode": scl.worst_case(lambda u_x: u_x - 1) <= 0.0}),
         lambda domain, outputs, key: scl.nn.MLP(domain, outputs, width=3, depth=1, key=key),
@@ -461,3 +462,19 @@ def test_a_step_bends_by_at_most_a_fifth(x64):
     d = -3.75 / (1 + LEAST)
     path = [0.5 - length * (d + length * BENT * abs(d)) for length in gauss_newton.LENGTHS]
     assert float(after.value) == pytest.approx(min(path, key=lambda u: abs(u**2 - 4)), rel=1e-9)
+
+
+def test_a_draw_that_sees_ten_times_the_loss_of_earlier_weights_raises_the_damping():
+    earlier, now = [jnp.zeros(2)], [jnp.ones(2)]
+    first = Damping(jnp.asarray(0.01), jnp.asarray(1e-6), earlier)
+    quiet, wild = first.before(now, jnp.asarray(5e-3), jnp.asarray(1e-3))
+    assert not wild
+    assert (quiet.factor, quiet.loss) == (first.factor, first.loss)
+    loud, wild = first.before(now, jnp.asarray(2e-2), jnp.asarray(1e-3))
+    assert wild
+    np.testing.assert_allclose((loud.factor, loud.loss), (0.04, 2e-2))
+    np.testing.assert_allclose(loud.best, earlier)
+    for of_best in (1e-3, jnp.nan):
+        better, wild = first.before(now, jnp.asarray(1e-4), jnp.asarray(of_best))
+        assert not wild
+        np.testing.assert_allclose(better.best, now)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from .._base import Model, Points, Scalar, checks
 from .._problem import AbstractProblem, Term, TermValues
@@ -22,19 +22,29 @@ from .warm_start import WarmStart
 LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.003, 0.001)  # of a step, tried from the longest down
 LEAST, MOST = 0.01, 1e2  # bounds of the damping's factor; below, each step would overfit its own draw
 DETERMINED = 1e-10  # the lower bound where a draw determines all weights
+WILD = 10.0  # times the loss of earlier weights on the same draw: overfitting
 ASIDE = 0.1  # of a step, to both sides, where its curvature is measured
 BENT = 0.2  # of a step's length, the most by which it bends
-ENDS = 2  # passes that this takes
+PASSES = 3  # of a step beside the line search: two of them for this, one of earlier weights
 STEADY = 0.1  # the lower bound where a law cannot hold everywhere, and no step may trust its draw so much
 
 Solve = Callable[[Float[Array, " r"]], list[Array]]  # from rows to a direction in the weights
 
 
 class Damping(NamedTuple):
-    """μ = factor · loss, the loss being that after the last step."""
+    """μ = factor · loss, the loss being that after the last step, and the weights that did best on fresh draws."""
 
     factor: Scalar
     loss: Scalar
+    best: list[Array]
+
+    def before(self, leaves: list[Array], loss: Scalar, of_best: Scalar) -> "tuple[Damping, Bool[Array, '']]":
+        """The damping of a step on a fresh draw, where the weights have some `loss` and the best ones `of_best`, at the
+        same prices; and whether steps went wild. Where laws contradict data, steps fit both on their own points and
+        neither in between: fresh points see it, and μ grows, with the loss that they see."""
+        wild = loss > WILD * of_best
+        best = [jnp.where(loss > of_best, old, new) for old, new in zip(self.best, leaves, strict=True)]
+        return Damping(jnp.where(wild, 4.0, 1.0) * self.factor, jnp.where(wild, loss, self.loss), best), wild
 
 
 class GaussNewton(AbstractPrimal):
@@ -49,10 +59,10 @@ class GaussNewton(AbstractPrimal):
     dense layers; where there are more rows than weights it is solved by QR of J. Points are drawn afresh for every
     step, those of conditions too: a few fixed ones would be overfitted. η is the best of falling lengths with
     prices and worst-case weights frozen, 0 where none improves; μ is a factor times the loss, and the factor falls
-    after long steps and grows after short and rejected ones. In the last part of a run `solve` makes steps ever
-    shorter, so that the noise of the draws averages out. Runs in double precision inside `solve`. Constraints are
-    scaled inside by the size of their residual at the start, so that one dual rate fits all; what the user sees is
-    in the user's units.
+    after long steps and grows after short and rejected ones, and where a fresh draw sees ten times the loss that
+    earlier weights have on it. In the last part of a run `solve` makes steps ever shorter, so that the noise of the
+    draws averages out. Runs in double precision inside `solve`. Constraints are scaled inside by the size of their
+    residual at the start, so that one dual rate fits all; what the user sees is in the user's units.
 
     **Arguments:**
 
@@ -143,7 +153,9 @@ class GaussNewton(AbstractPrimal):
 
     def init(self, model: Model) -> Damping:
         dtype = jnp.result_type(float)
-        return Damping(jnp.asarray(LEAST, dtype), jnp.asarray(1.0, dtype))
+        # A copy: compiled steps may write into the model's own arrays.
+        weights = jax.tree.map(jnp.array, jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
+        return Damping(jnp.asarray(LEAST, dtype), jnp.asarray(1.0, dtype), weights)
 
     def step(self, problem, model, state, points, scale, prices, share=1.0):
         weights, rest = eqx.partition(model, eqx.is_inexact_array)
@@ -169,6 +181,8 @@ class GaussNewton(AbstractPrimal):
         # A law that became an average keeps its residual, on other points at every draw.
         averaged = jnp.asarray([0.0, *problem.course.averaged.values()])
         least = jnp.where(jnp.max(averaged) > 0, STEADY, DETERMINED if determined else LEAST)
+        before = jnp.sum(rho**2)
+        state, wild = state.before(leaves, before, jnp.sum(residual(state.best) ** 2))
         damping = jnp.maximum(state.factor, least) * state.loss
         solve, size = (_in_weights if determined else _in_samples)(laws, leaves, points, roots, damping, self.memory)
         direction = solve(rho)
@@ -177,14 +191,14 @@ class GaussNewton(AbstractPrimal):
         path = lambda length: [
             leaf - length * (d + length * b) for leaf, d, b in zip(leaves, direction, bend, strict=True)
         ]
-        before = jnp.sum(rho**2)
         length, after, trials = _search(lambda length: jnp.sum(residual(path(length)) ** 2), before)
-        factor = state.factor * jnp.where(length >= 0.5, 0.5, jnp.where(length > 0, 1.5, 4.0))
+        falls = jnp.where(wild, 1.0, 0.5)
+        factor = state.factor * jnp.where(length >= 0.5, falls, jnp.where(length > 0, 1.5, 4.0))
         # A rejected direction may hold NaN, and 0 · NaN is no step of length 0.
         gone = zip(path(share * length), leaves, strict=True)
         leaves = [jnp.where(length > 0, new, old) for new, old in gone]
-        state = Damping(jnp.clip(factor, least, MOST), after)
-        return rebuild(leaves), state, PrimalInfo(evaluation, before, trials + ENDS, jnp.isfinite(size))
+        state = Damping(jnp.clip(factor, least, MOST), after, state.best)
+        return rebuild(leaves), state, PrimalInfo(evaluation, before, trials + PASSES, jnp.isfinite(size))
 
 
 def _curvature(residual, leaves, direction, rho) -> Float[Array, " r"]:
