@@ -181,6 +181,22 @@ def test_measurements_are_the_same_for_all_and_noisy_by_a_percent():
     assert spread == pytest.approx(1, abs=0.25)
 
 
+def test_the_page_has_the_section_only_with_a_record(tmp_path, monkeypatch):
+    spec = importlib.util.spec_from_file_location("_results", _records.HERE.parent.parent / "docs" / "_results.py")
+    page = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(page)
+    monkeypatch.setattr(page, "RECORDS", tmp_path)
+    assert page.sections() == {"beside": []}
+    record = _records.joined(None, "lorenz", "sclax", fake_entry(problem="lorenz"))
+    record = _records.joined(record, "lorenz", "jinns", {"reason": "it has no times"})
+    (tmp_path / "peers.json").write_text(json.dumps(record))
+    text = "\n".join(page.sections()["beside"])
+    assert "## Beside other packages" in text
+    assert f"| {_records.PROBLEMS['lorenz']} | sclax | 2.0e-03 | 5 | 8 |" in text
+    assert f"jinns, {_records.PROBLEMS['lorenz']}: it has no times." in text
+    assert "../results/peers.png" in text
+
+
 @pytest.mark.parametrize("peer", list(_records.PEERS))
 def test_a_tiny_run_of_each(peer, tmp_path, monkeypatch):
     pytest.importorskip(MODULES[peer])

@@ -12,7 +12,7 @@ COLUMNS = ["x", "t"]
 
 
 class Burgers(SpatialProblem, TimeDependentProblem):
-    output_variables = ("u",)
+    output_variables = ["u"]
     spatial_domain = CartesianDomain({"x": [-1, 1]})
     temporal_domain = CartesianDomain({"t": [0, 1]})
     domains = {

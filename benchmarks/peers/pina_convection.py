@@ -13,7 +13,7 @@ COLUMNS = ["x", "t"]
 
 
 class Convection(SpatialProblem, TimeDependentProblem):
-    output_variables = ("u",)
+    output_variables = ["u"]
     spatial_domain = CartesianDomain({"x": [0, 2 * torch.pi]})
     temporal_domain = CartesianDomain({"t": [0, 1]})
     domains = {

@@ -16,7 +16,7 @@ def forcing(x):
 
 
 class Helmholtz(SpatialProblem):
-    output_variables = ("u",)
+    output_variables = ["u"]
     spatial_domain = CartesianDomain({"x": [0, 1], "y": [0, 1]})
     domains = {"inside": spatial_domain, "walls": spatial_domain.partial()}
     conditions = {

@@ -17,7 +17,7 @@ walls = Union([CartesianDomain(side) for side in [*long, *long, *short]])
 
 
 class Poisson(SpatialProblem):
-    output_variables = ("u",)
+    output_variables = ["u"]
     spatial_domain = shape
     domains = {"inside": shape, "walls": walls}
     conditions = {

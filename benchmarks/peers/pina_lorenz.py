@@ -28,10 +28,10 @@ def state(seed):
     times, measured, _ = lorenz(seed)
 
     class Lorenz(TimeDependentProblem, InverseProblem):
-        output_variables = ("x", "y", "z")
+        output_variables = ["x", "y", "z"]
         temporal_domain = CartesianDomain({"t": [0, 3]})
         unknown_parameter_domain = CartesianDomain({name: [0, 20] for name in ("sigma", "rho", "beta")})
-        domains = {"inside": temporal_domain, "start": CartesianDomain({"t": 0})}
+        domains = {"inside": temporal_domain, "start": CartesianDomain({"t": 0.0})}
         start = [FixedValue(value, components=[name]) for name, value in (("x", -8.0), ("y", 7.0), ("z", 27.0))]
         conditions = {
             "inside": Condition(domain="inside", equation=Equation(ode)),
