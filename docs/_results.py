@@ -64,6 +64,14 @@ FIRST_ORDER = {
     "r3": ("R3, weights of the paper", "29.0 ± 33 %"),
 }
 KNOWLEDGE = ("lorenz", "diffusion", "field", "coverage", "product", "outliers", "prices")
+BESIDE = (
+    "`python -m benchmarks.peers`: the packages that one would pick instead, each as its own documentation has it, for",
+    "the same seconds of training on the same cores in one run; compilation and measuring are left out for all.",
+    "DeepXDE by Adam, then L-BFGS; jinns by its second-order optimisers; PINA by Adam, then L-BFGS; sclax by",
+    "`solve(problem, seconds=...)`, which ends by itself where polynomials converge. The error is relative L2 on the",
+    "same points against the same reference, for Lorenz's system the largest relative error of its parameters. Lines",
+    "are those that state the problem.",
+)
 
 
 def tables():
@@ -104,11 +112,16 @@ def tables():
     }
 
 
+def sections():
+    """Sections of the page that are there only with their record, else empty."""
+    return {"beside": _beside()}
+
+
 def write(docs):
     """Writes the tables to where the page includes them."""
     folder = docs / "_tables"
     folder.mkdir(exist_ok=True)
-    for name, lines in tables().items():
+    for name, lines in {**tables(), **sections()}.items():
         text = "\n".join(lines) + "\n"
         path = folder / f"{name}.md"
         if not path.exists() or path.read_text() != text:
@@ -215,6 +228,27 @@ def _found(name, runs):
     return ", ".join(f"{each} {by:.2%}" for each, by in worst.items()) + f", worst of {len(runs)}"
 
 
+def _beside():
+    """Other packages: the table, what its dashes mean, and the figure."""
+    record = _read("peers")
+    if record is None:
+        return []
+    rows, dashes = [], []
+    for entries in record["runs"].values():
+        for entry in entries.values():
+            if "reason" in entry:
+                cells = ["–"] * 4
+                dashes.append(f"{entry['package']}, {entry['problem']}: {entry['reason']}.")
+            else:
+                error = "NaN" if entry["error"] is None else f"{entry['error']:.1e}"
+                cells = [error, f"{entry['seconds']:.3g}", _steps(entry), entry["lines"]]
+            rows.append([entry["problem"], entry["package"], *cells])
+    table = _table(("problem", "package", "error", "seconds", "steps", "lines of the statement"), rows)
+    figure = ["", "![error against seconds of each package](../results/peers.png)"]
+    noted = ["", "Dashes: " + " ".join(dashes)] if dashes else []
+    return ["## Beside other packages", "", *BESIDE, "", *table, *noted, *figure]
+
+
 if __name__ == "__main__":
-    for lines in tables().values():
+    for lines in {**tables(), **sections()}.values():
         sys.stdout.write("\n".join(lines) + "\n\n")
