@@ -24,7 +24,7 @@ SLOW = {
     "oscillators": 1e-9,
     "breather": 1e-8,
     "schroedinger": 1e-9,
-    "operator": 0.05,
+    "operator": 0.03,
     "monotone": 0.05,
     "eigenvalue": 1e-4,
 }

@@ -82,10 +82,10 @@ def _setting(problem: "AbstractProblem") -> list[str]:
 
 
 def unknown_words(problem: "AbstractProblem") -> str:
-    """The unknowns, and the coefficients that are sought."""
+    """The coefficients that are sought, and the unknowns, of which the coordinates are told next."""
     sought: Any = getattr(problem, "sought", {})
-    found = "unknown " + ", ".join(math(mathml.name(u)) for u in problem.unknowns)
-    return found + ("; sought " + ", ".join(math(mathml.name(c)) for c in sought) if sought else "")
+    found = "sought " + ", ".join(math(mathml.name(c)) for c in sought) + "; " if sought else ""
+    return found + "unknown " + ", ".join(math(mathml.name(u)) for u in problem.unknowns)
 
 
 def html(problem: "AbstractProblem") -> str:

@@ -120,7 +120,8 @@ def server(solution: AbstractSolution, port: int = 0) -> http.server.ThreadingHT
         laws = [line._replace(equations=tuple(map(page.safe, line.equations))) for line in lines(problem)]
         about = page.safe(f"{unknown_words(problem)} of {setting(problem)}")
         name = page.title_of(solution)
-        sliders = [(slider, page.safe(math(mathml.name(slider.name)))) for slider in shown.sliders]
+        label = lambda slider: page.safe(math(mathml.name(slider.name))) if problem.pointwise else slider.name
+        sliders = [(slider, label(slider)) for slider in shown.sliders]
         return page.rendered("view.html", title=name, about=about, lines=laws, sliders=sliders), "text/html"
 
     def picture(at: Mapping[str, float]) -> tuple[str, str]:
