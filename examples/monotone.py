@@ -21,8 +21,8 @@ truth = lambda dose: dose**4 / (dose**4 + 0.4**4)
 dose = np.sort(draw.uniform(size=30))
 response = truth(dose) + 0.08 * draw.standard_normal(30)
 misfit = scl.average(scl.Observations({"dose": dose}, response))
-rises = scl.worst_case(scl.Inequality(lambda u_dose: -u_dose)) <= 1e-5
-bounded = scl.worst_case(scl.Inequality(lambda u: (u - 1, -u))) <= 1e-5
+rises = scl.worst_case(scl.Inequality(lambda u_dose: -u_dose)) <= 1e-3
+bounded = scl.worst_case(scl.Inequality(lambda u: (u - 1, -u))) <= 1e-3
 
 
 def fitted(**constraints):

@@ -24,8 +24,8 @@ SLOW = {
     "oscillators": 1e-9,
     "breather": 1e-8,
     "schroedinger": 1e-9,
-    "operator": 0.03,
-    "monotone": 0.05,
+    "operator": 0.02,
+    "monotone": 0.08,
     "eigenvalue": 1e-4,
 }
 LINES = {"extend": 80}
