@@ -63,6 +63,24 @@ class Pictures:
         return "Pictures()"
 
 
+def typeset(app):
+    """Formulas as MathML, which a browser draws by itself: pages need no network and no script."""
+    from docutils.nodes import SkipNode
+    from docutils.utils.math.latex2mathml import tex2mathml
+
+    def written(part):
+        def visit(self, node):
+            display = part == "div"
+            # Spaces at an end of a line are no part of a formula.
+            markup = tex2mathml(node.astext().strip(), as_block=display)
+            self.body += [self.starttag(node, part, "", CLASS="formula"), markup, f"</{part}>"]
+            raise SkipNode
+
+        return visit, None
+
+    app.add_html_math_renderer("mathml", written("span"), written("div"))
+
+
 def write(docs):
     """Writes the pages of the reference."""
     folder = docs / "api"

@@ -14,9 +14,11 @@ project, author = "sclax", "The sclax developers"
 version = release = sclax.__version__
 copyright = author
 
-extensions = ["myst_parser", "sphinx_design", "sphinx_gallery.gen_gallery", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx_design", "sphinx_gallery.gen_gallery"]
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
+myst_update_mathjax = False
+html_math_renderer = "mathml"  # of `_pages.typeset`
 exclude_patterns = ["_build", "_tables", "gallery/*.ipynb", "gallery/sg_execution_times.rst", "sg_execution_times.rst"]
 suppress_warnings = ["config.cache"]  # of gallery settings that are objects
 
@@ -33,7 +35,7 @@ html_theme_options = {
     "footer_end": [],
     "header_links_before_dropdown": 6,
 }
-html_sidebars = {"start": [], "faq": [], "results": [], "changelog": [], "cite": []}
+html_sidebars = {"start": [], "theory": [], "deepxde": [], "faq": [], "results": [], "changelog": [], "cite": []}
 
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
@@ -50,9 +52,9 @@ sphinx_gallery_conf = {
     "image_scrapers": (_pages.Pictures(),),
 }
 
-# One link each to the theory's formulas is enough: MathJax is loaded by the pages that have any.
 linkcheck_ignore = [r"https?://localhost.*"]
 
 
 def setup(app):
+    _pages.typeset(app)
     app.connect("builder-inited", lambda app: (_pages.write(HERE), _results.write(HERE)))

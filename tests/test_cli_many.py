@@ -26,6 +26,7 @@ def test_a_new_file_is_solved_as_it_is(sclax, tmp_path):
     assert "must end with .py" in sclax("new", "mine.txt").stderr
     result = sclax("solve", "mine.py", "--json", "--out", "run")
     assert result.exit_code == 0, result.output
+    assert result.stderr.startswith("mine.py  uₜ − ν uₓₓ − exp(−t) sin(π x)")
     found = json.loads(result.stdout)
     assert found["relative_l2"] < 1e-6
     assert found["feasible"]

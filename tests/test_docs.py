@@ -5,7 +5,9 @@ import re
 import shutil
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from sybil import Sybil
@@ -73,6 +75,38 @@ def test_every_picture_of_a_page_is_in_the_repository():
             assert (page.parent / path).exists(), f"{page.name}: {path}"
 
 
+class Links(HTMLParser):
+    """What a page of the site asks for, and the places in it that others may ask for."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.asked, self.scripts, self.places = set(), set(), set()
+        self.feed(page.read_text())
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.places |= {found[key] for key in ("id", "name") if found.get(key)}
+        address = found.get("href" if tag in ("a", "link") else "src")
+        if address:
+            (self.asked if tag == "a" else self.scripts).add(address)
+
+
+def dangling(site):
+    """Links of a built site that lead nowhere, and things which are fetched from elsewhere."""
+    pages = {page.resolve(): Links(page) for page in site.rglob("*.html") if "_static" not in page.parts}
+    for page, found in pages.items():
+        for address in found.asked | found.scripts:
+            parts = urlsplit(address)
+            if parts.scheme or parts.netloc:
+                if address in found.scripts and parts.scheme != "data":
+                    yield page.name, address
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            known = pages.get(target)
+            if not target.exists() or (parts.fragment and known and unquote(parts.fragment) not in known.places):
+                yield page.name, address
+
+
 @pytest.mark.slow
 def test_the_site_builds_without_warnings(tmp_path):
     """Without its examples, which tests of their own run."""
@@ -84,3 +118,7 @@ def test_the_site_builds_without_warnings(tmp_path):
     assert done.returncode == 0, done.stderr
     for page in ("index", "results", "api/problem", "howto/pde", "gallery/front"):
         assert (tmp_path / "site" / f"{page}.html").exists()
+    assert set(dangling(tmp_path / "site")) == set()
+    theory = (tmp_path / "site" / "theory.html").read_text()
+    assert theory.count("<math") > 20  # which needs no script
+    assert "mathjax" not in theory.lower()

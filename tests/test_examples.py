@@ -24,6 +24,9 @@ SLOW = {
     "oscillators": 1e-9,
     "breather": 1e-8,
     "schroedinger": 1e-9,
+    "operator": 0.02,
+    "monotone": 0.08,
+    "eigenvalue": 1e-4,
 }
 LINES = {"extend": 80}
 

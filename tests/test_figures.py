@@ -1,9 +1,15 @@
 """Figures show what was learned, where their axes say."""
 
+import base64
+import io
+
+import matplotlib.figure
 import numpy as np
 import pytest
+from PIL import Image
 
 import sclax as scl
+from sclax._result import History, plot
 
 from . import small
 from .test_solution import METHOD, convection, system
@@ -68,3 +74,23 @@ def test_figures_show_what_was_learned(problem, held, exact, law, tmp_path):
     names = ["history", "solution"] if law is None else ["history", "samples", "solution"]
     assert sorted(path.stem for path in tmp_path.glob("*.png")) == names
     assert all(path.read_bytes()[:4] == b"\x89PNG" for path in tmp_path.iterdir())
+
+
+def test_a_panel_of_a_page_has_no_ink_of_its_neighbours():
+    figure = matplotlib.figure.Figure(figsize=(6, 2))
+    for axis in figure.subplots(1, 2, gridspec_kw={"wspace": 0.02}):
+        axis.text(1.0, 0.5, "beyond the edge", clip_on=False)
+    for piece in plot.pieces(figure):
+        pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(piece.source.partition(",")[2]))))
+        inside = pixels[8:-8, 8:-8]
+        assert pixels.sum(dtype=int) - inside.sum(dtype=int) == 255 * (pixels.size - inside.size)
+        assert inside.min() == 0
+
+
+@pytest.mark.parametrize(("steps", "marker"), [([10], "o"), ([10, 20], "None")])
+def test_a_history_of_one_record_is_seen(steps, marker):
+    problem, ones = convection(), np.ones(len(steps))
+    column = dict.fromkeys(problem.tolerances, ones)
+    about = History(step=np.array(steps), objective=ones, values=column, multipliers=column)
+    for axis in plot.history(problem, about).axes:
+        assert {line.get_marker() for line in axis.lines if len(line.get_xdata()) == len(steps)} >= {marker}

@@ -2,6 +2,9 @@
 
 import http.client
 import re
+import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -14,6 +17,7 @@ from typer.testing import CliRunner
 import sclax as scl
 from sclax import cli
 from sclax._laws import mathml
+from sclax._problem import headline
 from sclax._result import History, server, solution_of
 
 from . import browser, small
@@ -93,6 +97,19 @@ def test_laws_are_written_as_people_write_them(law, text):
 )
 def test_numbers(value, text):
     assert re.sub(r"<[^>]*>", "", mathml.number(value)) == text
+
+
+def test_a_problem_in_a_line_of_text():
+    x_and_y = scl.Box(x=(0, 1), y=(0, np.pi))
+    problem = scl.Problem(
+        domain=x_and_y,
+        parameters={"alpha": 0.5},
+        objective=scl.average(scl.Dirichlet(0.0)),
+        constraints={"pde": scl.worst_case(lambda u_x, u_yy, u, alpha: u_x - alpha * u_yy + u**2 / (1 + alpha)) <= 1.0},
+    )
+    assert headline(problem) == (
+        "uₓ − α u_yy + u²/(1 + α) = 0,  u = 0 on the boundary,  x ∈ [0, 1], y ∈ [0, π], α = 0.5"
+    )
 
 
 def test_the_report_has_what_the_run_has(solved, tmp_path):
@@ -210,7 +227,9 @@ def test_moving_a_slider_moves_picture_and_verdict(served, page, tmp_path, monke
     words, kind, picture = waited(page, 1.5)
     assert words.startswith("✓ This is a solution")
     assert kind == "verdict"
-    page.run(move, 3)
+    assert page.run("return document.querySelector('label math').textContent") == "c"
+    page.run(move + "look();", 3)
+    assert page.run("return document.getElementById('words').innerText") == "looking"  # no verdict of elsewhere
     after = waited(page, 3)
     assert after[0].startswith("✗ This is NOT a solution")
     assert after[1] == "verdict bad"
@@ -220,3 +239,35 @@ def test_moving_a_slider_moves_picture_and_verdict(served, page, tmp_path, monke
     assert page.errors() == []
     assert all(url.startswith(f"http://127.0.0.1:{served.server_port}/") for url in page.requests()[-4:])
     assert not list(tmp_path.iterdir())  # nothing is written
+
+
+@browser.needs_browser
+def test_a_page_whose_server_has_ended_says_so(page):
+    found = server(family())
+    thread = threading.Thread(target=found.serve_forever, daemon=True)
+    thread.start()
+    page.open(f"http://127.0.0.1:{found.server_port}/", 1000)
+    found.shutdown()
+    found.server_close()
+    page.run("const i = document.querySelector('input'); i.value = 3; look();")
+    words = "return document.getElementById('words').innerText"
+    ends = time.monotonic() + 120
+    while not page.run(words).startswith("No answer: sclax view has ended"):
+        assert time.monotonic() < ends
+        time.sleep(0.1)
+    page.errors()  # of the connection, which are as they should be
+
+
+@pytest.mark.slow
+def test_the_command_shows_a_run_until_it_is_interrupted(tmp_path):
+    scl.solve(scl.zoo.heat(), progress=False).save(tmp_path / "solution.scl")
+    words = [sys.executable, "-c", "from sclax.cli import app; app()", "view", str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as shown:
+        port = int(re.search(r"http://127.0.0.1:(\d+)/", shown.stdout.readline()).group(1))
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=240)
+        for path, part in (("/", b"<math"), ("/picture", b"data:image/png"), ("/verdict", b"This is a solution")):
+            connection.request("GET", path)
+            assert part in connection.getresponse().read()
+            connection.close()
+        shown.send_signal(signal.SIGINT)
+        assert shown.wait(60) == 0

@@ -77,6 +77,15 @@ def test_an_unknown_is_the_least_squares_estimate_with_its_deviation(plain):
     assert plain(x=0.5) == pytest.approx(0.5 * BEST, abs=2e-3)
 
 
+def test_the_report_has_the_estimates_before_what_was_asked(plain, tmp_path):
+    text = plain.report(tmp_path / "report.html", checked=plain.check(points=1_000)).read_text()
+    found = plain.estimates["c"]
+    table = text[text.index("What was found of the coefficients") : text.index("what was asked")]
+    for part in (f"{found.value:.6g}", f"{found.deviation:.2g}", f"[{found.interval[0]:.6g}, {found.interval[1]:.6g}]"):
+        assert f">{part}<" in table
+    assert "✓ yes" in table
+
+
 def test_intervals_of_positive_unknowns_are_multiplicative():
     """c = 0.02 ± 0.026: the linear interval would reach below zero."""
     values = 0.02 * X + NOISE - X * np.sum(X * NOISE) / np.sum(X**2)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 import jax
 import numpy as np
@@ -22,6 +23,8 @@ PLAIN = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "asin", "acos", "at
 FUNCTIONS = {"log": "ln", "log1p": "log1p", "abs": "abs", **{function: function for function in PLAIN}}
 SAME = {"convert_element_type", "copy", "reshape", "squeeze", "broadcast_in_dim", "stop_gradient", "copy_p"}
 INSIDE = ("jaxpr", "call_jaxpr")  # where an operation keeps those that it is made of
+RAISED = dict(zip("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻", strict=True))
+LOWERED = dict(zip("0123456789aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", strict=True))
 
 
 MINUS = "<mo form='prefix' lspace='0' rspace='0.05em'>−</mo>"
@@ -80,6 +83,34 @@ def _size(value: float) -> str:
         return f"<mfrac><mn>{over:.3g}</mn><mi>π</mi></mfrac>"
     digits, _, power = f"{value:.6g}".partition("e")
     return f"<mn>{digits}</mn>" + (f"<mo>·</mo><msup><mn>10</mn><mn>{int(power)}</mn></msup>" if power else "")
+
+
+def plain(markup: str) -> str:
+    """MathML as a line of text, for a terminal: uₓₓ, u_y, x², a/b."""
+    return " ".join(_plain(ElementTree.fromstring(f"<mrow>{markup}</mrow>")).split())
+
+
+def _plain(node: ElementTree.Element) -> str:
+    parts, text = [_plain(child) for child in node], node.text or ""
+    shifted = lambda part, letters, sign: (
+        "".join(letters[c] for c in part) if set(part) <= set(letters) else f"{sign}{part}"
+    )
+    match node.tag:
+        case "mo" if text and text in "+−=≤≥∈" and node.get("form") != "prefix":
+            return f" {text} "
+        case "mo":
+            return {",": ", ", "\u2061": ""}.get(text, text)
+        case "mspace":
+            return " "
+        case "msub":
+            return parts[0] + shifted(parts[1], LOWERED, "_")
+        case "msup":
+            return parts[0] + shifted(parts[1], RAISED, "^")
+        case "mfrac":
+            return "/".join(f"({part})" if set(part) & set(" /·") else part for part in parts)
+        case "msqrt":
+            return f"√({''.join(parts)})"
+    return text + "".join(parts)
 
 
 def expressions(function: Traced, names: Sequence[str]) -> tuple[str, ...]:

@@ -20,7 +20,9 @@ from .samples import interpolation as interpolation
 from .samples import nearest_neighbour as nearest_neighbour
 from .samples import predictions as predictions
 from .samples import relative_errors as relative_errors
+from .shown import headline as headline
 from .shown import lines as lines
+from .shown import math as math
 from .shown import setting as setting
 from .shown import unknown_words as unknown_words
 from .term import Term as Term

@@ -57,6 +57,20 @@ def _strength(term: Term) -> str:
 
 def setting(problem: "AbstractProblem") -> str:
     """The domain and the parameters in one line of MathML."""
+    return ",&ensp; ".join(map(math, _setting(problem)))
+
+
+def headline(problem: "AbstractProblem") -> str:
+    """A problem in one line of text: its laws, each with where it holds, and its domain."""
+    laws = [
+        mathml.plain(equation) + ("" if line.where == "everywhere" else f" {line.where}")
+        for line in lines(problem)
+        for equation in line.equations
+    ]
+    return ",  ".join([*laws, ", ".join(map(mathml.plain, _setting(problem)))])
+
+
+def _setting(problem: "AbstractProblem") -> list[str]:
     interval = lambda ends: f"<mo>[</mo>{mathml.number(ends[0])}<mo>,</mo>{mathml.number(ends[1])}<mo>]</mo>"
     domain = problem.domain
     parts = [f"{mathml.name(name)}<mo>∈</mo>{interval(domain.ends(name))}" for name in domain.names]
@@ -64,14 +78,14 @@ def setting(problem: "AbstractProblem") -> str:
     for name, value in problem.parameters.items():
         if name not in sought:
             parts.append(f"{mathml.name(name)}<mo>=</mo>{mathml.number(float(value))}")
-    return ",&ensp; ".join(map(math, parts))
+    return parts
 
 
 def unknown_words(problem: "AbstractProblem") -> str:
-    """The unknowns, and the coefficients that are sought."""
+    """The coefficients that are sought, and the unknowns, of which the coordinates are told next."""
     sought: Any = getattr(problem, "sought", {})
-    found = "unknown " + ", ".join(math(mathml.name(u)) for u in problem.unknowns)
-    return found + ("; sought " + ", ".join(math(mathml.name(c)) for c in sought) if sought else "")
+    found = "sought " + ", ".join(math(mathml.name(c)) for c in sought) + "; " if sought else ""
+    return found + "unknown " + ", ".join(math(mathml.name(u)) for u in problem.unknowns)
 
 
 def html(problem: "AbstractProblem") -> str:

@@ -240,7 +240,7 @@ def side_by_side(directories: Sequence[Path]) -> str:
         runs.append(about)
     names = [str(d) if len({d.name for d in directories}) < len(directories) else d.name for d in directories]
     solved = sum(bool(run.get("solved")) for run in runs)
-    shown = lambda value: "–" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
+    shown = lambda value: "–" if value is None else f"{value:.3g}" if isinstance(value, float) else f"{value:,}"
     every = lambda key: dict.fromkeys(name for run in runs for name in run.get(key) or {})
     rows = [
         ("verdict", [run.get("verdict") or "–" for run in runs]),
@@ -265,9 +265,11 @@ def side_by_side(directories: Sequence[Path]) -> str:
         files = [(name, directory / f"{kind}.png") for name, directory in zip(names, directories, strict=True)]
         pictures = [(name, *_shrunk(file)) for name, file in files if file.exists()]
         if pictures:
-            figures.append((words, pictures))
+            figures.append((words, pictures, max(least for _, _, least in pictures)))
+    value = lambda v: ":".join(map(str, v)) if isinstance(v, list) else str(v)  # a family's ends, as they were given
+    sets = lambda run: "".join(f" --set {name}={value(v)}" for name, v in (run.get("arguments") or {}).items())
     settings = lambda run: (
-        f"{run.get('problem')} {run.get('arguments')} --method {run.get('method')}: {run.get('chosen')}"
+        f"sclax solve {run.get('problem')}{sets(run)} --method {run.get('method')}: {run.get('chosen')}"
     )
     return rendered(
         "compared.html",

@@ -114,10 +114,12 @@ def pieces(figure: Figure) -> Iterator[Piece]:
             continue
         boxes = [a.get_tightbbox(renderer) for a in (axis, *(bar for bar, owner in bars.items() if owner is axis))]
         box = Bbox.union([b for b in boxes if b is not None])
-        left, right = max(int(box.x0) - 8, 0), min(int(box.x1) + 9, pixels.shape[1])
-        top, bottom = max(int(pixels.shape[0] - box.y1) - 8, 0), min(int(pixels.shape[0] - box.y0) + 9, len(pixels))
+        left, right = max(int(box.x0) - 1, 0), min(int(box.x1) + 2, pixels.shape[1])
+        top, bottom = max(int(pixels.shape[0] - box.y1) - 1, 0), min(int(pixels.shape[0] - box.y0) + 2, len(pixels))
+        # A margin of paper: around the panel there may be ink of its neighbours.
+        cut = np.pad(pixels[top:bottom, left:right, :3], ((8, 8), (8, 8), (0, 0)), constant_values=255)
         title = plain(axis.get_title() or figure.get_suptitle())
-        yield Piece(title, png(pixels[top:bottom, left:right, :3]), round((right - left) * 120 / SHARP))
+        yield Piece(title, png(cut), round(cut.shape[1] * 120 / SHARP))
 
 
 def png(pixels: np.ndarray) -> str:

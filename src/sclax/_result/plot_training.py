@@ -44,6 +44,8 @@ def history(problem: Problem, history: History, path: Path_ = None) -> Figure:
     right.set_title("multipliers", fontsize=10, color=INK)
     for axis in (left, right):
         axis.set_xlabel("step", fontsize=10)
+        for line in axis.lines if len(steps) == 1 else ():  # a line of one point is not seen
+            line.set_marker("o" if len(line.get_xdata()) == 1 else "")
         if axis.get_legend_handles_labels()[0]:
             axis.legend(frameon=False, fontsize=9)
     return finish(figure, path)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._base import precision
+from .._laws import mathml
 from .._places import TIME
-from .._problem import lines, setting, unknown_words
+from .._problem import lines, math, setting, unknown_words
 from . import page
 from .abstract import AbstractSolution, figures
 from .axes import middle
@@ -119,7 +120,9 @@ def server(solution: AbstractSolution, port: int = 0) -> http.server.ThreadingHT
         laws = [line._replace(equations=tuple(map(page.safe, line.equations))) for line in lines(problem)]
         about = page.safe(f"{unknown_words(problem)} of {setting(problem)}")
         name = page.title_of(solution)
-        return page.rendered("view.html", title=name, about=about, lines=laws, sliders=shown.sliders), "text/html"
+        label = lambda slider: page.safe(math(mathml.name(slider.name))) if problem.pointwise else slider.name
+        sliders = [(slider, label(slider)) for slider in shown.sliders]
+        return page.rendered("view.html", title=name, about=about, lines=laws, sliders=sliders), "text/html"
 
     def picture(at: Mapping[str, float]) -> tuple[str, str]:
         with drawing:

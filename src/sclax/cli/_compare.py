@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ._pool import Cluster, Jobs, pool_of, told
-from ._saying import console_of, fail
+from ._pool import Cluster, Jobs, pool_of
+from ._saying import refusing, tell
 from ._words import settings
 
 
@@ -25,7 +25,7 @@ def compare_methods(
     from .. import experiments, zoo
     from .._base import checks, keep_compiled
 
-    try:
+    with refusing():
         arguments, asked = settings(sets or []), [word.strip() for word in methods.split(",") if word.strip()]
         for method in asked:
             if method not in zoo.ROWS:
@@ -38,11 +38,4 @@ def compare_methods(
         folder = checks.folder("compare", "--out", folder) if out is not None else folder
         with pool_of(jobs, cluster) as pool:
             found = experiments.compare(name, asked, arguments, budget, seeds, folder, pool, keep=True)
-    except (ValueError, TypeError, ImportError, OSError) as error:
-        raise fail(str(error)) from None
-    except ExceptionGroup as error:
-        raise fail(told(error)) from None
-    console = console_of()
-    console.print(found.table.text(), highlight=False, markup=False, soft_wrap=True)
-    names = ", ".join(path.name for path in found.files)
-    console.print(f"written to {folder}: {names}", highlight=False, soft_wrap=True)
+    tell([found.table.text()], folder, ", ".join(path.name for path in found.files))

@@ -25,9 +25,3 @@ def pool_of(jobs: int, cluster: str | None) -> Iterator[Any]:
     else:
         with experiments.processes(jobs) as pool:
             yield pool
-
-
-def told(error: BaseException) -> str:
-    """What went wrong, of several runs each."""
-    parts = getattr(error, "exceptions", ())
-    return "\n".join([str(error), *(str(part) for part in parts)])

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ._pool import Cluster, Jobs, pool_of, told
-from ._saying import console_of, fail
+from ._pool import Cluster, Jobs, pool_of
+from ._saying import console_of, refusing, tell
 
 
 def reproduce_tables(
@@ -26,23 +26,17 @@ def reproduce_tables(
     from .. import experiments
     from .._base import keep_compiled
 
-    console = console_of()
     if what == ["list"]:
+        console = console_of()
         for name, rows in experiments.TABLES.items():
             console.print(f"{name:<10}{', '.join(dict.fromkeys(e.row for e in rows))}", highlight=False, soft_wrap=True)
         for name, figure in experiments.FIGURES.items():
             console.print(f"{name:<10}{figure.title}", highlight=False, soft_wrap=True)
         return
-    try:
+    with refusing():
         keep_compiled()
         with pool_of(jobs, cluster) as pool:
             found = experiments.reproduce(
                 *what, mode=mode, scale=scale, seeds=seeds, only=only or (), out=out, pool=pool, keep=True
             )
-    except (ValueError, ImportError, OSError) as error:
-        raise fail(str(error)) from None
-    except ExceptionGroup as error:
-        raise fail(told(error)) from None
-    for table in found.tables.values():
-        console.print(table.text(), highlight=False, markup=False, soft_wrap=True)
-    console.print(f"written to {out}: {', '.join(path.name for path in found.files)}", highlight=False, soft_wrap=True)
+    tell((table.text() for table in found.tables.values()), out, ", ".join(path.name for path in found.files))

@@ -57,6 +57,7 @@ def solve_problem(
 
     from .. import experiments, zoo
     from .._base import checks, keep_compiled, replaced
+    from .._problem import headline
     from .._result import versions
     from .._run import asked_for, solve
 
@@ -88,8 +89,8 @@ def solve_problem(
         directory = out or _new_directory(Path(name).stem, arguments, method, seed)
         made = _make(directory)
         console = console_of(stderr=as_json)
-        about_it = "" if entry is None else escape(entry.equation)
-        console.print(f"[bold]{escape(name)}[/bold]  {about_it}", highlight=False)
+        about_it = headline(row.problem) if entry is None else entry.equation
+        console.print(f"[bold]{escape(name)}[/bold]  {escape(about_it)}", highlight=False)
         found = solve(
             row.problem,
             row.model,

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ._pool import Cluster, Jobs, pool_of, told
-from ._saying import console_of, fail
+from ._pool import Cluster, Jobs, pool_of
+from ._saying import refusing, tell
 from ._words import swept_values
 
 
@@ -29,7 +29,7 @@ def sweep_problem(
     from .. import experiments, zoo
     from .._base import checks, keep_compiled, replaced
 
-    try:
+    with refusing():
         values = swept_values(sets or [])
         if method not in zoo.ROWS:
             raise ValueError(f"--method {method!r}: there are {checks.listed(zoo.ROWS)}.")
@@ -43,10 +43,4 @@ def sweep_problem(
             # Its format has no truth values.
             numbers = {str(n): v.astype("int8") for n, v in found.dataset.items() if v.dtype == bool}
             found.dataset.assign(numbers).to_netcdf(temporary)
-    except (ValueError, TypeError, ImportError, OSError) as error:
-        raise fail(str(error)) from None
-    except ExceptionGroup as error:
-        raise fail(told(error)) from None
-    console = console_of()
-    console.print(found.table.text(), highlight=False, markup=False, soft_wrap=True)
-    console.print(f"written to {out}: a directory for each run, the table, sweep.nc", highlight=False, soft_wrap=True)
+    tell([found.table.text()], out, "a directory for each run, the table, sweep.nc")
