@@ -8,6 +8,7 @@ import optax
 import pytest
 
 import sclax as scl
+from sclax._methods.dual import Standing
 
 from . import small
 
@@ -211,3 +212,12 @@ def test_step_is_traced_once_for_all_steps():
     assert len(traces) == first
     assert 1 <= first <= 4
     jax.clear_caches()
+
+
+@pytest.mark.parametrize(("given_up", "beyond"), [(False, True), (True, False)])
+def test_a_condition_on_values_outweighs_the_objective_but_not_beside_a_law_that_was_given_up(given_up, beyond):
+    dual = scl.MirrorAscent()
+    standing = Standing(jnp.asarray(1e-3), jnp.asarray(1.0), jnp.asarray(given_up), on_values=True)
+    one = jnp.asarray(dual.cap)
+    new, _ = dual.advance(one, jnp.asarray(0.01), jnp.asarray(0.1), jnp.asarray(1e-6), standing)
+    assert (new > dual.cap) == beyond

@@ -8,6 +8,8 @@ import pytest
 
 import sclax as scl
 from sclax._methods import march
+from sclax._methods.method import Merit
+from sclax._run.best import first_watch
 from sclax._run.rules import LOOKS
 from sclax._run.spare_draw import LONG, SHORTEST, TIE
 
@@ -266,3 +268,14 @@ def test_an_embedding_does_not_stall():
     solution = scl.solve(scl.zoo.convection(beta=50.0), build, steps=1200, progress=False)
     assert solution.error() < 0.02
     assert not solution.tempered
+
+
+def test_the_best_state_before_a_step_is_forgotten_for_later_ones():
+    """Of many weak solutions merit does not tell the right one, and one with many kinks may have the lowest."""
+    merit = lambda value: Merit(jnp.asarray(value), jnp.zeros(1), jnp.zeros(1), jnp.asarray(False))
+    looked = lambda watch, value, step: watch.taking({"of": jnp.asarray(step)}, merit(value), step, 1.0, True)
+    watch = looked(first_watch({"of": jnp.asarray(0)}, merit(1.0)), 0.1, 10)
+    for since, kept in ((5, 10), (50, 60)):
+        later = looked(watch.since(since), 0.5, 60)
+        assert (int(later.kept), int(later.best["of"])) == (kept, kept)
+    assert int(looked(looked(watch.since(50), 0.5, 60), 0.7, 70).kept) == 60

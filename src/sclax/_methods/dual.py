@@ -61,12 +61,19 @@ class AbstractDual(eqx.Module):
 
 class Standing(NamedTuple):
     """Where the objective stands: its value, and that of the network as it was built. Beside an inequality it may be
-    an energy, which never comes near zero. A constraint `on_values`, with no derivative, has no trivial solutions."""
+    an energy, which never comes near zero. A constraint `on_values`, with no derivative, has no trivial solutions; it
+    may count for more than the objective, but not against a law that is `given_up`, and no reason to wait for."""
 
     now: Scalar
     first: Scalar
+    given_up: Bool[Array, ""]
     one_sided: bool = False
     on_values: bool = False
+
+    @property
+    def firm(self) -> Bool[Array, ""]:
+        """Whether the constraint may outweigh the objective."""
+        return jnp.logical_not(self.given_up) & self.on_values
 
 
 def least_price(objective: Standing, tolerances: Entries) -> Entries:
@@ -163,9 +170,10 @@ class MirrorAscent(AbstractDual):
         size = jnp.maximum(objective.first, 1.0) / multipliers.size
         new = base * jnp.exp(self.pace * ratio) + size * self.rate * jnp.clip(violations, 0.0, self.clip)
         reach = REACH if jnp.ndim(multipliers) == 0 else NEAR  # of samples one that is far off may be a wrong one
-        fitted = objective.one_sided or objective.on_values or objective.now < FITTED * objective.first
-        near = jnp.all(value < reach * tolerances) | (objective.on_values and jnp.ndim(multipliers) == 0)
-        room = ROOM * jnp.maximum(objective.now, FITTED * objective.first) if objective.on_values else objective.now
+        fitted = objective.one_sided | objective.firm | (objective.now < FITTED * objective.first)
+        near = jnp.all(value < reach * tolerances) | (objective.firm & (jnp.ndim(multipliers) == 0))
+        firm = ROOM * jnp.maximum(objective.now, FITTED * objective.first)
+        room = jnp.where(objective.firm, firm, objective.now)
         beyond = near & fitted & (base * value < room)
         # Samples that contradict each other: what one may press is to the most as its violation is to the worst. A
         # wrong measurement stands out then, and does not press its neighbours up to its own price.

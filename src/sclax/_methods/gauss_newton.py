@@ -163,10 +163,14 @@ class GaussNewton(AbstractPrimal):
         rebuild = lambda leaves: eqx.combine(jax.tree.unflatten(structure, leaves), rest)
         evaluation = problem.evaluate(model, points)
         price = prices(problem.violations(evaluation.values))
-        roots = [
-            _root(term, found, scale if term.owner is None else _entries(term, price[term.owner], w))
-            for term, found, w in zip(problem.terms, evaluation.terms, points, strict=True)
-        ]
+
+        def rooted(evaluation):
+            return [
+                _root(term, found, scale if term.owner is None else _entries(term, price[term.owner], w))
+                for term, found, w in zip(problem.terms, evaluation.terms, points, strict=True)
+            ]
+
+        roots = rooted(evaluation)
         stack = lambda rows: jnp.concatenate([(f[:, None] * r).ravel() for f, r in zip(roots, rows, strict=True)])
 
         def residual(leaves):
@@ -182,7 +186,10 @@ class GaussNewton(AbstractPrimal):
         averaged = jnp.asarray([0.0, *problem.course.averaged.values()])
         least = jnp.where(jnp.max(averaged) > 0, STEADY, DETERMINED if determined else LEAST)
         before = jnp.sum(rho**2)
-        state, wild = state.before(leaves, before, jnp.sum(residual(state.best) ** 2))
+        # Each by its own worst points: what is worst for one may be harmless for the other.
+        earlier = problem.evaluate(rebuild(state.best), points)
+        parts = zip(rooted(earlier), earlier.terms, strict=True)
+        state, wild = state.before(leaves, before, sum(jnp.sum((f[:, None] * v.rows) ** 2) for f, v in parts))
         damping = jnp.maximum(state.factor, least) * state.loss
         solve, size = (_in_weights if determined else _in_samples)(laws, leaves, points, roots, damping, self.memory)
         direction = solve(rho)

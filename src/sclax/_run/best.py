@@ -47,6 +47,14 @@ class Watch(NamedTuple):
         best, merit_of_best = _where(better, state, self.best), _where(better, merit, self.merit)
         return Watch(best, merit_of_best, kept, merit, self.first, lowest)
 
+    def since(self, step: float) -> "Watch":
+        """The same, of seeds whose best state is of an earlier step without it: the next one is their best."""
+        none = self.merit._replace(
+            objective=jnp.full_like(self.merit.objective, jnp.inf), feasible=jnp.zeros_like(self.merit.feasible)
+        )
+        early = self.kept < step
+        return self._replace(merit=_where(early, none, self.merit), lowest=_where(early, none, self.lowest))
+
     def moved(self, state: PyTree) -> "Watch":
         """The same with the points of another state, so that states of both are comparable."""
         return self._replace(best=self.best._replace(samplers=state.samplers, levels=state.levels))

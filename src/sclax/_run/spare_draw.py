@@ -91,7 +91,11 @@ class SpareDraw(AbstractController):
 
     def look(self, run, state, step):
         merit, seen = self._seen(state)
-        watch = run.watch.taking(state, merit, step, 1.0, self._by_objective)
+        watch: Watch = run.watch
+        if run.stage.curbs and not self._width(run):
+            # No merit tells which of many weak solutions is meant, so that those before have no say.
+            watch = watch.since(self._supple_from(run))
+        watch = watch.taking(state, merit, step, 1.0, self._by_objective)
         reach = state.reach.share if run.stage.direction else np.ones(watch.kept.shape)
         looks = {"merit": total(merit, merit), "kept": watch.kept, "reach": np.asarray(reach)}
         return watch, looks | {name: np.asarray(column) for name, column in seen.items()}
@@ -236,9 +240,13 @@ class SpareDraw(AbstractController):
         part in it, so that one that is cut and goes on is the same."""
         if not run.stage.curbs:
             return 0.0
-        step = int(run.history.step[run.stage.began - 1])
-        share = (run.step - step) / (LONG * step)
+        end = self._supple_from(run)
+        share = 1 - (end - run.step) / (end * LONG / (1 + LONG))
         return STIFF * (SUPPLE / STIFF) ** share if share < 1 else 0.0
+
+    def _supple_from(self, run: Run) -> float:
+        """The step from which averages no longer resist bending."""
+        return (1 + LONG) * int(run.history.step[run.stage.began - 1])
 
     def _may_settle(self, run: Run) -> bool:
         """Training is on the whole domain, and the noise of draws is what is left: full steps no longer fall fast."""
