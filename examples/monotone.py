@@ -2,9 +2,9 @@
 A curve that only rises
 =======================
 
-Thirty noisy measurements of a response, of which nothing is known but that it rises. That is a law, as an equation would
-be: it holds in the worst case, and a network that fits every wiggle cannot. `check` does not know the truth, from which
-the curve is 8 % off, and says 7 %: with such noise it is a fit, and no solution.
+Thirty noisy measurements of a response, of which nothing is known but that it rises. That is a law, as an equation
+would be: it holds in the worst case, and a network that fits every wiggle cannot. `check` does not know the truth, from
+which the curve is 8 % off, and says 7 %: with such noise it is a fit, and no solution.
 """
 
 # %%
