@@ -26,7 +26,7 @@ SLOW = {
     "schroedinger": 1e-9,
     "operator": 0.02,
     "monotone": 0.08,
-    "eigenvalue": 1e-4,
+    "eigenvalue": 1e-6,
 }
 LINES = {"extend": 80}
 

@@ -153,6 +153,17 @@ def test_the_branches_of_the_eikonal_equation():
     assert "folds along `dirichlet`" in folded.words
 
 
+def test_an_inequality_that_just_binds_is_no_fold():
+    """Its one term is all that is left of it, and small."""
+    x = np.linspace(0.1, 0.9, 9)
+    rising = scl.Problem(
+        domain=scl.Box(x=(0, 1)),
+        objective=scl.average(scl.Observations({"x": x}, 1 - 1e-4 * x)),
+        constraints={"rises": scl.worst_case(scl.Inequality(lambda u_x: -u_x)) <= 1e-3},
+    )
+    assert "folds" not in verdict(rising, lambda z: 1 - 1e-4 * z[0]).words
+
+
 # --- how many solutions ---
 
 

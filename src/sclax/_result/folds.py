@@ -25,7 +25,9 @@ def folds(problem: AbstractProblem, model: Model, answer: Answer, laws: Sequence
         return np.mean([answer(z + step, alongs) for step in steps], axis=0)
 
     found = []
-    equations = [r for r in laws if r.slopes is not None and inside(problem, r) and r.term.law.order]
+    # An inequality that just binds leaves all of its one term: it is no equation.
+    known = [r for r in laws if r.slopes is not None and inside(problem, r) and r.term.law.order]
+    equations = [r for r in known if not r.term.law.residual.one_sided]
     for rows in laws:
         if rows.z is None or not rows.term.law.place.finite or not equations:
             continue
