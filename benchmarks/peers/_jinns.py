@@ -54,13 +54,17 @@ def train(statement, seed, stages):
         return jax.vmap(lambda point: loss.u(point, params))(np.ascontiguousarray(inputs))
 
     for limit in stages.limits:
-        while spent < ENOUGH * limit:
+        n = done = 0
+        while done == n and spent < ENOUGH * limit:
             n = max(1, round((limit - spent) * steps / spent)) if spent else FIRST
             words = {"data": data, "loss": loss, "obs_data": observed, "opt_state": state, **choice}
             with contextlib.redirect_stdout(io.StringIO()) as said:
                 out = jinns.solve(n_iter=n, init_params=params, print_loss_every=n, verbose=True, **words)
-            params, data, loss, state, observed = (out[i] for i in (0, 3, 4, 5, 8))
+            params, losses, data, loss, state, observed = (out[i] for i in (0, 1, 3, 4, 5, 8))
             spent += float(re.search(r"Training took\s+(\S+)", said.getvalue()).group(1))
-            steps += n
+            done = int(np.count_nonzero(losses))  # fewer after NaN, which ends its loop
+            steps += done
         stages.passed(spent, steps, found, ended=True)
+        if done < n:
+            break
     return "self-scaled Broyden steps, float64" if unknown else "natural gradients, line search, float64"

@@ -18,10 +18,10 @@ def state(seed):
 
     domain = dde.geometry.TimeDomain(0, 3)
     times, measured, _ = lorenz(seed)
-    known = []
-    for i, value in enumerate((-8, 7, 27)):
-        known.append(dde.icbc.IC(domain, lambda t, value=value: value, lambda t, on_initial: on_initial, component=i))
-        known.append(dde.icbc.PointSetBC(times[:, None], measured[:, i : i + 1], component=i))
+    at_start = lambda i, value: dde.icbc.IC(domain, lambda t: value, lambda t, on_initial: on_initial, component=i)
+    starts = [at_start(i, value) for i, value in enumerate((-8, 7, 27))]
+    observed = [dde.icbc.PointSetBC(times[:, None], measured[:, i : i + 1], component=i) for i in range(3)]
+    known = [*starts, *observed]
     data = dde.data.PDE(domain, ode, known, num_domain=400, num_boundary=2, anchors=times[:, None])
     net = dde.nn.FNN([1] + [40] * 3 + [3], "tanh", "Glorot uniform")
     return dde.Model(data, net), unknown
