@@ -3,6 +3,9 @@
 A run that came to its own end before its share had passed is not repeated with more.
 """
 
+import jax
+import numpy as np
+
 import sclax as scl
 
 
@@ -21,4 +24,9 @@ def _found(solution):
     if solution.estimates:
         return lambda: {name: one.value for name, one in solution.estimates.items()}
     names = solution.problem.domain.names
-    return lambda points: solution(**dict(zip(names, points.T, strict=True)))
+
+    def values(points):
+        with jax.enable_x64(True):  # else values are rounded to single precision
+            return np.asarray(solution(**dict(zip(names, points.T, strict=True))))
+
+    return values

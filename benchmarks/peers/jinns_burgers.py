@@ -5,6 +5,8 @@ import jax
 import jax.numpy as jnp
 import jinns
 
+OPTIMISER = "Broyden steps"
+
 
 def state(seed):
     key_data, key_net = jax.random.split(jax.random.PRNGKey(seed))

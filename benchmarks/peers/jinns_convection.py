@@ -5,6 +5,8 @@ import jax
 import jax.numpy as jnp
 import jinns
 
+OPTIMISER = "Broyden steps"
+
 
 class Convection(jinns.loss.PDENonStatio):
     def equation(self, t_x, u, params):

@@ -5,6 +5,8 @@ import jax
 import jax.numpy as jnp
 import jinns
 
+OPTIMISER = "Broyden steps"
+
 
 class Helmholtz(jinns.loss.PDEStatio):
     def equation(self, x, u, params):

@@ -1,4 +1,4 @@
-"""3 × 32 tanh, 2500 points of the square, of which those outside the L ask for nothing, 400 on the boundary, given as
+"""3 × 20 tanh, 2500 points of the square, of which those outside the L ask for nothing, 400 on the boundary, given as
 observations of zero: jinns draws points of boxes only."""
 
 import equinox as eqx
@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 import jinns
 import numpy as np
+
+OPTIMISER = "natural gradients"
 
 
 class Poisson(jinns.loss.PDEStatio):
@@ -25,8 +27,8 @@ def state(seed):
     zero = jinns.data.DataGeneratorObservations(
         key=key_data, observed_pinn_in=jnp.asarray(walls), observed_values=jnp.zeros((400, 1))
     )
-    tanh, hidden = (jnp.tanh,), (eqx.nn.Linear, 32, 32)
-    layers = ((eqx.nn.Linear, 2, 32), tanh, hidden, tanh, hidden, tanh, (eqx.nn.Linear, 32, 1))
+    tanh, hidden = (jnp.tanh,), (eqx.nn.Linear, 20, 20)
+    layers = ((eqx.nn.Linear, 2, 20), tanh, hidden, tanh, hidden, tanh, (eqx.nn.Linear, 20, 1))
     u, weights = jinns.nn.PINN_MLP.create(key=key_net, eqx_list=layers, eq_type="PDEStatio")
     params = jinns.parameters.Params(nn_params=weights, eq_params={"f": jnp.asarray(1.0)})
     loss = jinns.loss.LossPDEStatio(

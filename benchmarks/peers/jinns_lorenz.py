@@ -7,6 +7,7 @@ import jinns
 
 from ._measurements import lorenz
 
+OPTIMISER = "Broyden steps"
 UNKNOWN = ("sigma", "rho", "beta")
 
 
