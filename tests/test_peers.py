@@ -197,6 +197,7 @@ def test_the_page_has_the_section_only_with_a_record(tmp_path, monkeypatch):
     assert "../results/peers.png" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("peer", list(_records.PEERS))
 def test_a_tiny_run_of_each(peer, tmp_path, monkeypatch):
     pytest.importorskip(MODULES[peer])
