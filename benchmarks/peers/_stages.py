@@ -14,6 +14,7 @@ class Stages:
 
     def __init__(self, seconds, error):
         self.seconds, self.curve, self.trained = seconds, [], 0.0
+        self.wall = None  # of the run whose error is the last, where others came before it
         self.limits = [share * seconds for share in SHARES]
         self._error, self._reached, self._since = error, 0, None
 
