@@ -61,8 +61,8 @@ class AbstractDual(eqx.Module):
 
 class Standing(NamedTuple):
     """Where the objective stands: its value, and that of the network as it was built. Beside an inequality it may be
-    an energy, which never comes near zero. A constraint `on_values`, with no derivative, has no trivial solutions; it
-    may count for more than the objective, but not against a law that is `given_up`, and no reason to wait for."""
+    an energy, which never comes near zero. A constraint `on_values`, with no derivative, has no trivial solutions: it
+    may count for more than the objective, unless some law is `given_up`, which it might then contradict."""
 
     now: Scalar
     first: Scalar

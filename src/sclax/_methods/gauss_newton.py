@@ -182,9 +182,7 @@ class GaussNewton(AbstractPrimal):
         ]
         rho = stack([found.rows for found in evaluation.terms])
         determined = rho.size > sum(leaf.size for leaf in leaves)
-        # A law that became an average keeps its residual, on other points at every draw.
-        averaged = jnp.asarray([0.0, *problem.course.averaged.values()])
-        least = jnp.where(jnp.max(averaged) > 0, STEADY, DETERMINED if determined else LEAST)
+        least = jnp.where(problem.course.given_up, STEADY, DETERMINED if determined else LEAST)
         before = jnp.sum(rho**2)
         # Each by its own worst points: what is worst for one may be harmless for the other.
         earlier = problem.evaluate(rebuild(state.best), points)

@@ -94,7 +94,6 @@ class PrimalDual(AbstractMethod):
             state = eqx.combine(arrays, rest)
             info = jax.tree.map(lambda leaf: leaf[-1], trail)
             info = info._replace(evaluations=jnp.sum(trail.evaluations), finite=jnp.all(trail.finite))
-        given_up = jnp.asarray([0.0, *problem.course.averaged.values()])
         multipliers, dual_state = dual.step(
             duals,
             state.multipliers,
@@ -103,7 +102,7 @@ class PrimalDual(AbstractMethod):
             state.units,
             info.seen,
             problem.tolerances,
-            dual.Standing(info.objective, state.first, jnp.max(given_up) > 0),
+            dual.Standing(info.objective, state.first, problem.course.given_up),
             {term.owner for term in problem.terms if term.law.residual.one_sided},
             set(problem.constraints) - {term.owner for term in problem.terms if term.law.order > 0},
         )

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 
 import equinox as eqx
 import jax.numpy as jnp
+from jaxtyping import Array, Bool
 
 from .._base import Scalar
 
@@ -14,6 +15,11 @@ class Course(eqx.Module):
 
     averaged: dict[str, Scalar]
     direction: Scalar
+
+    @property
+    def given_up(self) -> Bool[Array, ""]:
+        """Whether some law cannot hold everywhere: its average keeps a residual, on other points at every draw."""
+        return jnp.max(jnp.asarray([0.0, *self.averaged.values()])) > 0
 
 
 def course(constraints: Iterable[str], averaged: Collection[str] = (), direction: int = 0) -> Course:

@@ -49,10 +49,7 @@ class Watch(NamedTuple):
 
     def since(self, step: float) -> "Watch":
         """The same, of seeds whose best state is of an earlier step without it: the next one is their best."""
-        none = self.merit._replace(
-            objective=jnp.full_like(self.merit.objective, jnp.inf), feasible=jnp.zeros_like(self.merit.feasible)
-        )
-        early = self.kept < step
+        none, early = _worst(self.merit), self.kept < step
         return self._replace(merit=_where(early, none, self.merit), lowest=_where(early, none, self.lowest))
 
     def moved(self, state: PyTree) -> "Watch":
@@ -71,9 +68,14 @@ def _where(chosen: np.ndarray, new: PyTree, old: PyTree) -> PyTree:
     return jax.tree.map(pick, new, old)
 
 
+def _worst(merit: Merit) -> Merit:
+    """One that every other is better than."""
+    return merit._replace(objective=jnp.full_like(merit.objective, jnp.inf), feasible=jnp.zeros_like(merit.feasible))
+
+
 def first_watch(built: PyTree, merit: Merit) -> Watch:
     """No state is the best yet; `merit` is that of the network as it was built."""
-    worst = merit._replace(objective=jnp.full_like(merit.objective, jnp.inf), feasible=jnp.zeros_like(merit.feasible))
+    worst = _worst(merit)
     return Watch(built, worst, np.zeros(merit.objective.shape, np.int64), worst, merit.objective, worst)
 
 
