@@ -13,6 +13,7 @@ from sclax._methods import gauss_newton
 from sclax._methods import gram as _gram
 from sclax._methods.gauss_newton import BENT, LEAST, PASSES, STEADY, Damping
 from sclax._result import Tempered
+from sclax._run import programs
 
 from . import small
 
@@ -318,6 +319,29 @@ def test_factories_of_any_kind(build):
     method = scl.PrimalDual(scl.GaussNewton(warm_up=3, rows=8), ASCENT)
     solution = scl.solve(small.slope(0.04), build, method, steps=20, progress=False)
     assert all(leaf.dtype == jnp.float64 for leaf in jax.tree.leaves(eqx.filter(solution.model, eqx.is_inexact_array)))
+
+
+def test_the_size_of_a_law_is_that_of_a_network_that_meets_the_conditions():
+    """u_x = 0, of a line: its unit is the larger of what the slope's square was and is once the conditions are met."""
+    problem = scl.Problem(
+        scl.Box(x=(-1, 1)),
+        objective=scl.average(scl.Dirichlet(lambda x: 30 * x)),
+        constraints={"pde": scl.average(lambda u_x: u_x) <= 1e-3},
+    )
+    method = scl.PrimalDual(scl.GaussNewton(warm_up=3000, rows=8), ASCENT)
+    problem = method.prepare(problem)
+    found = []
+    for slope in (0.0, 60.0):
+        source = lambda domain, outputs, key, slope=slope: small.Line(jnp.asarray(0.0), jnp.asarray(slope))
+        built, rest = programs.build(problem, method, source, jr.key(0), False)
+        for steps in (0, 3000):
+            state = eqx.combine(programs.warm(problem, method, built, rest, jr.key(0), steps, False), rest)
+            found.append((float(state.model.b), float(state.units["pde"])))
+    (_, cold), (met, warm), (_, steep), (_, still) = found
+    assert cold == pytest.approx(0.5)  # |∇(b)|² over |∇(a ± b)|², the slope being 0
+    assert met > 2.0
+    assert warm == pytest.approx(met**2, rel=1e-3)
+    assert still == steep == pytest.approx(3600.0)
 
 
 def test_penalty_takes_gauss_newton_steps():

@@ -20,8 +20,8 @@ TABLE = (
         "_base": """caches checks digests extras files functions modules precision signatures typing words zips""",
     },
     {
-        "_places": """boundary box corners drawn face faces forms held later meshes parts place points polygons reading
-            rejection shapes slices sobol surfaces""",
+        "_places": """boundary box corners drawn face faces forms held holes later meshes parts place points polygons
+            reading rejection shapes slices sobol surfaces""",
     },
     {
         "tracking": "",

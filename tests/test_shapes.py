@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sclax as scl
-from sclax._places import embed_all
+from sclax._places import embed_all, holes
 
 
 def square(half=1.0):
@@ -175,6 +175,57 @@ def test_corners_that_point_into_a_domain_are_found_and_known_to_networks():
     assert scl.nn.MLP(domain, key=jr.key(0)).embedding.size == 4
     with pytest.raises(ValueError, match="leave the embedding out"):
         scl.nn.Corners(square())
+
+
+def holes_of_all_kinds():
+    cube = scl.Box(x=(-1, 1), y=(-1, 1), z=(-1, 1))
+    dented = lambda middle: square() - scl.Disk(x=middle, y=0.0, radius=0.3)
+    return (
+        (holed(), [(0.2, 0.0, 0.3)]),
+        (scl.Disk(x=0.0, y=0.0, radius=1.0) - scl.Disk(x=0.0, y=0.0, radius=0.2), [(0.0, 0.0, 0.2)]),
+        (dented(-0.5) - scl.Disk(x=0.5, y=0.0, radius=0.1), [(-0.5, 0.0, 0.3), (0.5, 0.0, 0.1)]),
+        (cube - scl.Ball(x=0.1, y=0.0, z=0.0, radius=0.3), [(0.1, 0.0, 0.0, 0.3)]),
+        (ring(), [(2 - 0.25 * math.sqrt(2), 0.5 + 0.25 * math.sqrt(2), 0.4505)]),  # of a triangle's edges
+        (dented(1.0), []),
+        (square() - scl.Box(x=(0, 1), y=(0, 1)), []),
+        (scl.Disk(x=0.0, y=0.0, radius=1.0) & scl.Disk(x=1.5, y=0.0, radius=1.0), []),
+        (ell(), []),
+        (part(), []),
+    )
+
+
+@pytest.mark.parametrize(("domain", "expected"), holes_of_all_kinds())
+def test_holes_are_found_and_notches_are_none(domain, expected):
+    found = [(*hole.middle, hole.radius) for hole in holes(domain.shape)]
+    assert len(found) == len(expected)
+    for hole, true in zip(found, expected, strict=True):
+        np.testing.assert_allclose(hole, true, atol=1e-3)
+
+
+def test_holes_are_known_to_networks():
+    """log ρ in the plane and 1/ρ in space are harmonic; −1 and 1 are their extremes on the domain."""
+    ball = scl.Ball(x=0.1, y=0.0, z=0.0, radius=0.3, name="hole")
+    cube = scl.Box(x=(-1, 1), y=(-1, 1), z=(-1, 1)) - ball
+    for domain, corner, near, far in (
+        (holed(), (-1.0, 1.0), -1.0, 1.0),
+        (cube, (-1.0, 1.0, 1.0), 1.0, 2 * 0.3 / math.hypot(1.1, 1, 1) - 1),
+    ):
+        features = scl.nn.MLP(domain, key=jr.key(0)).embedding
+        assert isinstance(features, scl.nn.Holes)
+        assert features.size == len(domain.names) + 1
+        one = lambda z, features=features: features(z)[-1]
+        edge = domain.boundary["hole"]
+        np.testing.assert_allclose(jax.vmap(one)(embed_all(edge, edge.sobol(64))), near, atol=2e-3)
+        assert one(jnp.asarray(corner)) == pytest.approx(far, abs=1e-3)
+        with jax.enable_x64(True):
+            points = jnp.asarray(domain.uniform(5, jr.key(0)), "float64")
+            laplacians = jax.vmap(lambda z, one=one: jnp.trace(jax.hessian(one)(z)))(points)
+            np.testing.assert_allclose(laplacians, 0.0, atol=1e-9)
+    both = scl.nn.MLP((square() - scl.Box(x=(-0.2, 0.2), y=(-0.2, 0.2))).knowing_corners(), key=jr.key(0)).embedding
+    assert isinstance(both.inner, scl.nn.Corners)
+    assert both.size == both.inner.size + 1
+    with pytest.raises(ValueError, match="leave it out"):
+        scl.nn.Holes(square())
 
 
 def test_a_sphere_of_any_dimension_is_drawn_evenly():

@@ -133,7 +133,10 @@ def warm(
 
         weights, _ = jax.lax.fori_loop(0, stop, body, (weights, start.init(state.model)))
         model = eqx.combine(weights, others)
-        return eqx.filter(state._replace(model=model, primal=method.primal.init(model)), eqx.is_array)
+        # A network as it was built is nearly flat: an equation's size is that of its terms once conditions are met.
+        later = start.units(problem, model, jr.fold_in(key_state, 2**31 + 1))
+        units = jax.tree.map(lambda unit, new: jnp.where(stop > 0, jnp.maximum(unit, new), unit), state.units, later)
+        return eqx.filter(state._replace(model=model, primal=method.primal.init(model), units=units), eqx.is_array)
 
     return (jax.vmap(one) if many else one)(arrays, keys)
 

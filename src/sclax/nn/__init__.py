@@ -5,6 +5,7 @@ from ._chebyshev import Chebyshev as Chebyshev
 from ._chebyshev import differentiation as differentiation
 from ._embeddings import Corners as Corners
 from ._embeddings import FourierFeatures as FourierFeatures
+from ._embeddings import Holes as Holes
 from ._embeddings import PeriodicEmbedding as PeriodicEmbedding
 from ._embeddings import Rescale as Rescale
 from ._hard import HardConstraint as HardConstraint

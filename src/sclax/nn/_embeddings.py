@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,7 +11,7 @@ import jax.random as jr
 from jaxtyping import Array, Float
 
 from .._base import Key, Point, checks
-from .._places import Box
+from .._places import Box, holes
 
 
 class Rescale(eqx.Module):
@@ -77,6 +78,52 @@ class Corners(eqx.Module):
             angle = exponent * jnp.arctan2(jnp.where(at, up, 0.0), jnp.where(at, across, 1.0))
             features.append(jnp.stack([size * jnp.cos(angle), size * jnp.sin(angle)]))
         return jnp.concatenate(features)
+
+
+class Holes(eqx.Module):
+    """Inputs of an `inner` embedding, and for each hole of a shape the potential of a charge in its middle,
+
+        log(ρ/R) in two dimensions,   (R/ρ)^(d−2) in more,
+
+    of the distance ρ to it, R being the hole's radius, scaled to [−1, 1]. Solutions vary over lengths like R round a
+    hole, and over all of the domain elsewhere: as a function of these inputs they are smooth at both scales. The
+    default of an `MLP` on a shape with holes, round ones or others, that depends on no parameter.
+
+    **Arguments:** `domain`; `inner`, `Rescale(domain)` by default.
+
+    !!! example
+        `MLP(domain, embedding=Holes(domain), key=key)`
+    """
+
+    inner: Any
+    columns: tuple[int, ...] = eqx.field(static=True)
+    middles: tuple[tuple[float, ...], ...] = eqx.field(static=True)
+    radii: tuple[float, ...] = eqx.field(static=True)
+    farthest: tuple[float, ...] = eqx.field(static=True)  # of the domain's bounding box, from each middle
+
+    def __init__(self, domain: Box, inner: Any = None):
+        found = () if domain.shape is None else holes(domain.shape)
+        if domain.shape is None or not found:
+            raise ValueError("Holes: the domain has no hole, or one that depends on parameters; leave it out.")
+        self.inner = Rescale(domain) if inner is None else inner
+        names = domain.shape.names
+        self.columns = tuple(domain.names.index(name) for name in names)
+        self.middles = tuple(hole.middle for hole in found)
+        self.radii = tuple(hole.radius for hole in found)
+        ends = [domain.ends(name) for name in names]
+        reach = lambda middle: (max(c - low, high - c) for c, (low, high) in zip(middle, ends, strict=True))
+        self.farthest = tuple(math.hypot(*reach(middle)) for middle in self.middles)
+
+    @property
+    def size(self) -> int:
+        return self.inner.size + len(self.radii)
+
+    def __call__(self, z: Point) -> Float[Array, " m"]:
+        middles, radii, farthest = (jnp.asarray(a, z.dtype) for a in (self.middles, self.radii, self.farthest))
+        away = jnp.sqrt(jnp.sum((z[jnp.asarray(self.columns)] - middles) ** 2, axis=1)) / radii
+        power = len(self.columns) - 2
+        share = jnp.log(away) / jnp.log(farthest / radii) if power == 0 else away**-power
+        return jnp.concatenate([self.inner(z), 2 * share - 1])
 
 
 class PeriodicEmbedding(eqx.Module):

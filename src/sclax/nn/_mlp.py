@@ -7,8 +7,8 @@ import jax.random as jr
 from jaxtyping import Array, Float
 
 from .._base import Key, Point, checks
-from .._places import Box
-from ._embeddings import Corners, Rescale
+from .._places import Box, holes
+from ._embeddings import Corners, Holes, Rescale
 
 
 class Dense(eqx.Module):
@@ -39,7 +39,7 @@ class MLP(eqx.Module):
     - `outputs`: one for each unknown.
     - `width`, `depth`: neurons of a hidden layer, number of hidden layers. Good values: the paper's 4 × 50.
     - `embedding`: a first layer in place of the scaling, such as `PeriodicEmbedding(domain, "x")`; where corners point
-      into the domain, `Corners(domain)` by default.
+      into the domain, `Corners(domain)` by default, and where it has holes, `Holes(domain)`, or one after the other.
     - `scale`: the size of each output, which is multiplied by it; 1 by default. `solve` takes that of the values which
       a problem prescribes, where these are far from one.
 
@@ -67,7 +67,7 @@ class MLP(eqx.Module):
         if not isinstance(domain, Box):
             raise ValueError(f"MLP: `domain` must be a Box, such as problem.domain, got {domain!r}.")
         width, depth = checks.count("MLP", "width", width), checks.count("MLP", "depth", depth)
-        self.embedding = (Corners(domain) if domain.corners else Rescale(domain)) if embedding is None else embedding
+        self.embedding = _inputs(domain) if embedding is None else embedding
         sizes = [self.embedding.size, *[width] * depth, checks.count("MLP", "outputs", outputs)]
         keys = jr.split(key, len(sizes) - 1)
         self.layers = tuple(Dense(i, o, key=k) for i, o, k in zip(sizes[:-1], sizes[1:], keys, strict=True))
@@ -82,6 +82,12 @@ class MLP(eqx.Module):
             x = self.activation(layer(x))
         values = self.layers[-1](x)
         return values * jnp.asarray(self.scale, values.dtype) if self.scale else values
+
+
+def _inputs(domain: Box) -> Any:
+    """Coordinates, and what solutions look like at corners and round holes."""
+    plain = Corners(domain) if domain.corners else Rescale(domain)
+    return Holes(domain, plain) if domain.shape is not None and holes(domain.shape) else plain
 
 
 class Sized(eqx.Module):

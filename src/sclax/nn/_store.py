@@ -11,7 +11,7 @@ import numpy as np
 from .._base import remade
 from .._places import Box
 from ._chebyshev import Chebyshev
-from ._embeddings import Corners, FourierFeatures, PeriodicEmbedding, Rescale
+from ._embeddings import Corners, FourierFeatures, Holes, PeriodicEmbedding, Rescale
 from ._hard import Plus
 from ._learned import Coefficient, Learned, Number
 from ._mlp import MLP, Dense
@@ -23,7 +23,7 @@ _CLASSES: dict[str, type] = {
     c.__name__: c
     for c in (
         *(Box, Chebyshev, DeepONet, Dense, FNO, FourierFeatures, MLP, Modes, PeriodicEmbedding, Plus, Rescale),
-        *(Coefficient, Corners, Learned, Number, SpectralConvolution, Tiles),
+        *(Coefficient, Corners, Holes, Learned, Number, SpectralConvolution, Tiles),
     )
 }
 _FUNCTIONS = {
