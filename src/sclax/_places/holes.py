@@ -46,8 +46,8 @@ def _hole(spots: np.ndarray) -> Hole:
 
 def _loops(leaf: Leaf, dimension: int) -> list[np.ndarray]:
     """Points on each closed part of a surface, evenly spread."""
-    segments = leaf.surface.segments() if dimension == 2 else ()
-    if not len(segments):
+    segments = leaf.surface.segments()
+    if dimension > 2 or not len(segments):
         charts = jnp.asarray(fixed_sobol(leaf.surface.columns, LOOKS.bit_length() - 1))
         return [np.asarray(jax.vmap(lambda v: leaf.surface.embed(v, {}))(charts))]
     breaks = np.flatnonzero(np.any(segments[1:, 0] != segments[:-1, 1], axis=1)) + 1
