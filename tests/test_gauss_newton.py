@@ -344,6 +344,22 @@ def test_the_size_of_a_law_is_that_of_a_network_that_meets_the_conditions():
     assert still == steep == pytest.approx(3600.0)
 
 
+@pytest.mark.parametrize(("conditions", "of_equation", "of_condition"), [(1, 450, 450), (2, 675, 338), (4, 1125, 282)])
+def test_equations_have_half_of_all_points_in_three_dimensions(conditions, of_equation, of_condition):
+    domain = scl.Box(x=(0, 1), y=(0, 1), t=(0, 1))
+    places = [domain.face(t=0), domain.face(x=0), domain.face(x=1), domain.face(y=0)][:conditions]
+    problem = scl.Problem(
+        domain,
+        objective=sum(
+            (scl.average(scl.Dirichlet(0.0, on=place)) for place in places[1:]), scl.average(scl.Initial(0.0))
+        ),
+        constraints={"pde": scl.worst_case(lambda u_t, lap_u: u_t - lap_u) <= 1e-3},
+    )
+    prepared = scl.PrimalDual(scl.GaussNewton(), ASCENT).prepare(problem)
+    assert {term.points for term in prepared.terms if term.worst} == {of_equation}
+    assert [term.points for term in prepared.terms if not term.worst] == [of_condition] * conditions
+
+
 def test_penalty_takes_gauss_newton_steps():
     """min 3 (u − 2)² + 1 u²:  u = 3/2."""
     method = scl.Penalty(PLAIN, weights={"objective": 3.0, "size": 1.0})

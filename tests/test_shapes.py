@@ -177,6 +177,16 @@ def test_corners_that_point_into_a_domain_are_found_and_known_to_networks():
         scl.nn.Corners(square())
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_what_is_enclosed_has_negative_levels(name):
+    shape = SHAPES[name]().shape
+    lower, upper = map(np.asarray, shape.bounds({}))
+    points = jnp.asarray(np.random.default_rng(0).uniform(lower - 0.1, upper + 0.1, (2000, len(lower))))
+    enclosed, levels = (jax.vmap(lambda x, f=f: f(x, {}))(points) for f in (shape.encloses, shape.level))
+    np.testing.assert_array_equal(enclosed, levels <= 0)
+    assert 0 < np.mean(enclosed) < 1
+
+
 def holes_of_all_kinds():
     cube = scl.Box(x=(-1, 1), y=(-1, 1), z=(-1, 1))
     dented = lambda middle: square() - scl.Disk(x=middle, y=0.0, radius=0.3)

@@ -101,11 +101,20 @@ class GaussNewton(AbstractPrimal):
     def samplers(self, problem: AbstractProblem) -> tuple[AbstractSampler, AbstractSampler]:
         """What worst cases and averages use where they leave it open."""
         dimension = problem.domain.dimension
+        points = self.rows * dimension
         # Not `Drawn`: it gains much at fronts and loses as much at kinks, and nobody knows beforehand which it will be.
-        worst_case = ImportanceWeights(self.rows * dimension, Sobol(crowd=True), self.guard)
-        # A condition on a line is known by fewer points; on a face of more dimensions too few leave it undetermined.
-        share = 13 / 30 if dimension <= 2 else 1.0
-        return worst_case, Sobol(math.ceil(share * self.rows) * dimension, crowd=True)
+        worst_case = lambda count: ImportanceWeights(count, Sobol(crowd=True), self.guard)
+        if dimension <= 2:  # a condition on a line is known by fewer points
+            return worst_case(points), Sobol(math.ceil(13 / 30 * self.rows) * dimension, crowd=True)
+        # On a face of more dimensions too few leave a condition undetermined; but of many conditions each has fewer, so
+        # that equations have half of all points.
+        left_open = [t for t in problem.terms if t.sampler is None and t.n is None and not t.law.place.finite]
+        equations = sum(term.worst for term in left_open)
+        conditions = len(left_open) - equations
+        if not conditions > equations > 0:
+            return worst_case(points), Sobol(points, crowd=True)
+        half = points * len(left_open) / 2
+        return worst_case(math.ceil(half / equations)), Sobol(math.ceil(half / conditions), crowd=True)
 
     def prepare(self, problem, worst_case=None, average=None):
         if not problem.pointwise:

@@ -286,8 +286,7 @@ class Box(AbstractPlace):
         in_box = jnp.all((w >= jnp.asarray(self.lower)) & (w <= jnp.asarray(self.upper)))
         if self.shape is None:
             return in_box
-        at = dict(zip(self.names, w, strict=True))
-        return in_box & (self.shape.level(jnp.stack([at[name] for name in self.shape.names]), at) <= 0)
+        return in_box & (self.shape.level(*_located(self.shape, self.names, w)) <= 0)
 
     def outside(self, points: np.ndarray) -> np.ndarray:
         """Which coordinates of some points, one a row, lie outside by more than rounding does to the ends."""
@@ -300,10 +299,7 @@ class Box(AbstractPlace):
             return np.zeros(points.shape[:-1], bool)
         shape, slack = self.shape, OUTLINE * size_of(self.shape, self.middle)
 
-        def outside(z: Point) -> Bool[Array, ""]:
-            at = dict(zip(self.names, z, strict=True))
-            return lies_beyond(shape, jnp.stack([at[name] for name in shape.names]), at, slack)
-
+        outside = lambda z: lies_beyond(shape, *_located(shape, self.names, z), slack)
         with jax.ensure_compile_time_eval():
             found = jax.vmap(outside)(jnp.asarray(points.reshape(-1, self.dimension), jnp.result_type(float)))
         return np.asarray(found).reshape(points.shape[:-1])
@@ -312,15 +308,18 @@ class Box(AbstractPlace):
         """Maps [0, 1]^d onto the box."""
         return jnp.asarray(self.lower) + unit * jnp.asarray(self.lengths, dtype=unit.dtype)
 
+    def _kept(self, shape: AbstractShape, draw: Callable[[int], Array], n: int) -> Float[Array, "n k"]:
+        return kept(draw, lambda w: shape.encloses(*_located(shape, self.names, w)), n, self.share)
+
     def uniform(self, n: int, key: Key) -> Float[Array, "n k"]:
         if self.shape is not None:
-            return kept(lambda m: self.bounding.uniform(m, key), self.contains, n, self.share)
+            return self._kept(self.shape, lambda m: self.bounding.uniform(m, key), n)
         return self.from_unit(jr.uniform(key, (n, self.dimension)))
 
     def sobol(self, n: int, key: Key | None = None) -> Float[Array, "n k"]:
         """A Sobol sequence; `key` applies a digital shift, which makes the points uniform and keeps them even."""
         if self.shape is not None:
-            return kept(lambda m: self.bounding.sobol(m, key), self.contains, n, self.share)
+            return self._kept(self.shape, lambda m: self.bounding.sobol(m, key), n)
         if self.dimension == 0:
             return jnp.zeros((n, 0))
         # Powers of two are balanced; a shorter piece is cut off afterwards.
@@ -398,3 +397,9 @@ class Box(AbstractPlace):
         from .faces import Faces
 
         return Faces(tuple(Face(self, ((name, end),)) for name in self.space for end in self.ends(name)))
+
+
+def _located(shape: AbstractShape, names: Sequence[str], z: Float[Array, " k"]) -> tuple[Array, dict[str, Array]]:
+    """The coordinates of a shape at a point of a box, and all of them by name."""
+    at = dict(zip(names, z, strict=True))
+    return jnp.stack([at[name] for name in shape.names]), at

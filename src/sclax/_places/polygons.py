@@ -35,12 +35,15 @@ class PolygonShape(AbstractShape):
         away = x - starts
         along = jnp.clip(jnp.sum(away * edges, axis=1) / jnp.sum(edges**2, axis=1), 0.0, 1.0)
         distance = jnp.sqrt(jnp.min(jnp.sum((away - along[:, None] * edges) ** 2, axis=1)))
-        # A ray to the right crosses the edges an odd number of times from inside.
+        return jnp.where(self.encloses(x, at), -distance, distance)
+
+    def encloses(self, x, at):
+        """A ray to the right crosses the edges an odd number of times from inside."""
+        starts, edges = self._edges(x)
         above, above_end = starts[:, 1] > x[1], (starts + edges)[:, 1] > x[1]
         safe = jnp.where(edges[:, 1] == 0, 1.0, edges[:, 1])
         right = x[0] < starts[:, 0] + (x[1] - starts[:, 1]) / safe * edges[:, 0]
-        inside = jnp.sum((above != above_end) & right) % 2 == 1
-        return jnp.where(inside, -distance, distance)
+        return jnp.sum((above != above_end) & right) % 2 == 1
 
     def bump(self, x, at):
         """All distances to edges at once, each trimmed to its edge and smooth beyond it (Rvachev's functions)."""

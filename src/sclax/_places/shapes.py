@@ -45,6 +45,10 @@ class AbstractShape(eqx.Module):
     def level(self, x: Spot, at: At) -> Scalar:
         """Negative inside, positive outside."""
 
+    def encloses(self, x: Spot, at: At) -> Bool[Array, ""]:
+        """Whether the level is negative, or on the boundary perhaps; without the distance, which draws do not need."""
+        return self.level(x, at) <= 0
+
     def levels(self, x: Spot, at: At) -> tuple[Scalar, ...]:
         """The levels of the shapes of which it consists, in the order of its leaves."""
         return (self.level(x, at),)
@@ -121,6 +125,9 @@ class BallShape(AbstractShape):
     def level(self, x, at):
         return jnp.sqrt(jnp.sum(self._away(x, at) ** 2)) - number(self.radius, at)
 
+    def encloses(self, x, at):
+        return jnp.sum(self._away(x, at) ** 2) <= number(self.radius, at) ** 2
+
     def bump(self, x, at):
         radius = number(self.radius, at)
         return (radius**2 - jnp.sum(self._away(x, at) ** 2)) / (2 * radius)
@@ -165,6 +172,9 @@ class EllipseShape(AbstractShape):
         slope = 2 * jnp.sqrt(jnp.sum((unit / radii) ** 2))
         return value / jnp.maximum(slope, 1 / jnp.max(radii))
 
+    def encloses(self, x, at):
+        return jnp.sum(self._scaled(x, at)[0] ** 2) <= 1
+
     def bump(self, x, at):
         unit, radii = self._scaled(x, at)
         return (1 - jnp.sum(unit**2)) * jnp.min(radii) / 2
@@ -202,6 +212,9 @@ class BoxShape(AbstractShape):
         beyond = jnp.maximum(jnp.asarray(self.lower, x.dtype) - x, x - jnp.asarray(self.upper, x.dtype))
         squares, most = jnp.sum(jnp.maximum(beyond, 0.0) ** 2), jnp.max(beyond)
         return jnp.where(most > 0, jnp.sqrt(jnp.where(most > 0, squares, 1.0)), most)
+
+    def encloses(self, x, at):
+        return jnp.all((x >= jnp.asarray(self.lower, x.dtype)) & (x <= jnp.asarray(self.upper, x.dtype)))
 
     def bump(self, x, at):
         lower, upper = jnp.asarray(self.lower, x.dtype), jnp.asarray(self.upper, x.dtype)
@@ -257,6 +270,11 @@ class Combined(AbstractShape):
 
     def level(self, x, at):
         return self.composed(self.levels(x, at))
+
+    def encloses(self, x, at):
+        (one, two, whole), parts = self.signs, (self.first.encloses(x, at), self.second.encloses(x, at))
+        both_hold = (parts[0] == (one > 0)) & (parts[1] == (two > 0))
+        return both_hold == (whole > 0)
 
     def levels(self, x, at):
         return self.first.levels(x, at) + self.second.levels(x, at)
