@@ -344,8 +344,8 @@ def test_the_size_of_a_law_is_that_of_a_network_that_meets_the_conditions():
     assert still == steep == pytest.approx(3600.0)
 
 
-@pytest.mark.parametrize(("conditions", "of_equation", "of_condition"), [(1, 450, 450), (2, 675, 338), (4, 1125, 282)])
-def test_equations_have_half_of_all_points_in_three_dimensions(conditions, of_equation, of_condition):
+@pytest.mark.parametrize(("conditions", "of_equation", "of_condition"), [(1, 450, 450), (2, 714, 319), (4, 1350, 225)])
+def test_equations_have_what_many_conditions_save_in_three_dimensions(conditions, of_equation, of_condition):
     domain = scl.Box(x=(0, 1), y=(0, 1), t=(0, 1))
     places = [domain.face(t=0), domain.face(x=0), domain.face(x=1), domain.face(y=0)][:conditions]
     problem = scl.Problem(

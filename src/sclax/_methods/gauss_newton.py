@@ -106,15 +106,16 @@ class GaussNewton(AbstractPrimal):
         worst_case = lambda count: ImportanceWeights(count, Sobol(crowd=True), self.guard)
         if dimension <= 2:  # a condition on a line is known by fewer points
             return worst_case(points), Sobol(math.ceil(13 / 30 * self.rows) * dimension, crowd=True)
-        # On a face of more dimensions too few leave a condition undetermined; but of many conditions each has fewer, so
-        # that equations have half of all points.
+        # On a face of more dimensions too few leave a condition undetermined; but beside many conditions each has fewer
+        # by the square root of their number, and equations have what that saves.
         left_open = [t for t in problem.terms if t.sampler is None and t.n is None and not t.law.place.finite]
         equations = sum(term.worst for term in left_open)
         conditions = len(left_open) - equations
         if not conditions > equations > 0:
             return worst_case(points), Sobol(points, crowd=True)
-        half = points * len(left_open) / 2
-        return worst_case(math.ceil(half / equations)), Sobol(math.ceil(half / conditions), crowd=True)
+        many = conditions / equations
+        saved = many - math.sqrt(many)
+        return worst_case(math.ceil(points * (1 + saved))), Sobol(math.ceil(points / math.sqrt(many)), crowd=True)
 
     def prepare(self, problem, worst_case=None, average=None):
         if not problem.pointwise:

@@ -286,7 +286,7 @@ class Box(AbstractPlace):
         in_box = jnp.all((w >= jnp.asarray(self.lower)) & (w <= jnp.asarray(self.upper)))
         if self.shape is None:
             return in_box
-        return in_box & (self.shape.level(*_located(self.shape, self.names, w)) <= 0)
+        return in_box & (self.shape.level(*self.shape.located(self.names, w)) <= 0)
 
     def outside(self, points: np.ndarray) -> np.ndarray:
         """Which coordinates of some points, one a row, lie outside by more than rounding does to the ends."""
@@ -299,7 +299,7 @@ class Box(AbstractPlace):
             return np.zeros(points.shape[:-1], bool)
         shape, slack = self.shape, OUTLINE * size_of(self.shape, self.middle)
 
-        outside = lambda z: lies_beyond(shape, *_located(shape, self.names, z), slack)
+        outside = lambda z: lies_beyond(shape, *shape.located(self.names, z), slack)
         with jax.ensure_compile_time_eval():
             found = jax.vmap(outside)(jnp.asarray(points.reshape(-1, self.dimension), jnp.result_type(float)))
         return np.asarray(found).reshape(points.shape[:-1])
@@ -309,7 +309,7 @@ class Box(AbstractPlace):
         return jnp.asarray(self.lower) + unit * jnp.asarray(self.lengths, dtype=unit.dtype)
 
     def _kept(self, shape: AbstractShape, draw: Callable[[int], Array], n: int) -> Float[Array, "n k"]:
-        return kept(draw, lambda w: shape.encloses(*_located(shape, self.names, w)), n, self.share)
+        return kept(draw, lambda w: shape.encloses(*shape.located(self.names, w)), n, self.share)
 
     def uniform(self, n: int, key: Key) -> Float[Array, "n k"]:
         if self.shape is not None:
@@ -397,9 +397,3 @@ class Box(AbstractPlace):
         from .faces import Faces
 
         return Faces(tuple(Face(self, ((name, end),)) for name in self.space for end in self.ends(name)))
-
-
-def _located(shape: AbstractShape, names: Sequence[str], z: Float[Array, " k"]) -> tuple[Array, dict[str, Array]]:
-    """The coordinates of a shape at a point of a box, and all of them by name."""
-    at = dict(zip(names, z, strict=True))
-    return jnp.stack([at[name] for name in shape.names]), at

@@ -17,8 +17,7 @@ def kept(draw: Callable[[int], Drawn], contains: Callable[[Array], Bool[Array, "
     """
     if share == 1:
         return draw(n)
-    needed = n / share
-    many = math.ceil(needed + 5 * math.sqrt(needed) + 8)
+    many = math.ceil((n + 5 * math.sqrt(n * (1 - share))) / share + 8)
     points = draw(many)
     inside = jax.vmap(contains)(points)
     number = _counted(inside)

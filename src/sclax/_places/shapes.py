@@ -45,6 +45,11 @@ class AbstractShape(eqx.Module):
     def level(self, x: Spot, at: At) -> Scalar:
         """Negative inside, positive outside."""
 
+    def located(self, names: Sequence[str], z: Float[Array, " k"]) -> tuple[Spot, dict[str, Array]]:
+        """Where a point of a box lies for the shape: its own coordinates, and all of them by name."""
+        at = dict(zip(names, z, strict=True))
+        return jnp.stack([at[name] for name in self.names]), at
+
     def encloses(self, x: Spot, at: At) -> Bool[Array, ""]:
         """Whether the level is negative, or on the boundary perhaps; without the distance, which draws do not need."""
         return self.level(x, at) <= 0
