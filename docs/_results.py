@@ -63,6 +63,13 @@ FIRST_ORDER = {
     "pinn": ("PINN, weights of the paper", "56.5 ± 20 %"),
     "r3": ("R3, weights of the paper", "29.0 ± 33 %"),
 }
+STEP = {  # what is timed, and what it is a ratio to
+    "paper": "iteration with restarted chains, to one with uniform points",
+    "persistent": "iteration with persistent chains, to the same",
+    "importance": "iteration with importance weights, to the same",
+    "taylor": "residual of second order with its gradient, to a hand-written Taylor pass",
+    "gauss_newton": "Gauss-Newton step with 956 rows, to the same through an explicit J",
+}
 KNOWLEDGE = ("lorenz", "diffusion", "field", "coverage", "product", "outliers", "prices")
 BESIDE = (
     "`python -m benchmarks.peers`: the packages that one would pick instead, each as its own documentation has it, for",
@@ -109,6 +116,7 @@ def tables():
             ("what is asked for", "bar", "found", "met", "seconds"),
             [_knowledge(name) for name in KNOWLEDGE if _read(f"knowledge-{name}")],
         ),
+        "step": _table(("what", "ratio", "bar"), _step()),
     }
 
 
@@ -226,6 +234,14 @@ def _found(name, runs):
         return ", ".join(f"{case} " + ("–" if by is None else f"{by:.0%}") for case, by in off.items())
     worst = {each: max(run["relative_errors"][each] for run in runs) for each in runs[0]["relative_errors"]}
     return ", ".join(f"{each} {by:.2%}" for each, by in worst.items()) + f", worst of {len(runs)}"
+
+
+def _step():
+    record = _read("step") or {}
+    title = lambda name: STEP.get(name) or f"1000 points, {name.removeprefix('draw ')}, to those of a box"
+    bar = lambda name: record["bars"][name.partition(" ")[0]]
+    ratios = {name: value for name, value in record.items() if isinstance(value, float)}
+    return [[title(name), f"{ratio:.2f}", f"{bar(name):.2f}"] for name, ratio in ratios.items()]
 
 
 def _beside():

@@ -344,8 +344,18 @@ def test_the_size_of_a_law_is_that_of_a_network_that_meets_the_conditions():
     assert still == steep == pytest.approx(3600.0)
 
 
-@pytest.mark.parametrize(("conditions", "of_equation", "of_condition"), [(1, 450, 450), (2, 714, 319), (4, 1350, 225)])
-def test_equations_have_what_many_conditions_save_in_three_dimensions(conditions, of_equation, of_condition):
+@pytest.mark.parametrize(
+    ("conditions", "law", "of_equation", "of_condition"),
+    [
+        (1, lambda u_t, lap_u: u_t - lap_u, 450, 450),
+        (2, lambda u_t, lap_u: u_t - lap_u, 714, 319),
+        (4, lambda u_t, lap_u: u_t - lap_u, 1350, 225),
+        (4, lambda u_t, u_x: (u_t - u_x, u_x), 714, 319),
+        (4, lambda u_t, u_x: (u_t - u_x, u_x, u_t, u_x + u_t), 450, 450),
+    ],
+)
+def test_equations_have_what_many_conditions_save_in_three_dimensions(conditions, law, of_equation, of_condition):
+    """Rows are as many as they would be at 450 points of each; an equation of two unknowns has two a point."""
     domain = scl.Box(x=(0, 1), y=(0, 1), t=(0, 1))
     places = [domain.face(t=0), domain.face(x=0), domain.face(x=1), domain.face(y=0)][:conditions]
     problem = scl.Problem(
@@ -353,7 +363,7 @@ def test_equations_have_what_many_conditions_save_in_three_dimensions(conditions
         objective=sum(
             (scl.average(scl.Dirichlet(0.0, on=place)) for place in places[1:]), scl.average(scl.Initial(0.0))
         ),
-        constraints={"pde": scl.worst_case(lambda u_t, lap_u: u_t - lap_u) <= 1e-3},
+        constraints={"pde": scl.worst_case(law) <= 1e-3},
     )
     prepared = scl.PrimalDual(scl.GaussNewton(), ASCENT).prepare(problem)
     assert {term.points for term in prepared.terms if term.worst} == {of_equation}

@@ -107,12 +107,15 @@ class GaussNewton(AbstractPrimal):
         if dimension <= 2:  # a condition on a line is known by fewer points
             return worst_case(points), Sobol(math.ceil(13 / 30 * self.rows) * dimension, crowd=True)
         # On a face of more dimensions too few leave a condition undetermined; but beside many conditions each has fewer
-        # by the square root of their number, and equations have what that saves.
-        left_open = [t for t in problem.terms if t.sampler is None and t.n is None and not t.law.place.finite]
-        equations = sum(term.worst for term in left_open)
-        conditions = len(left_open) - equations
+        # rows, by the square root of their number, and equations have what that saves.
+        everywhere = worst_case(points), Sobol(points, crowd=True)
+        left_open = {t.name for t in problem.terms if t.sampler is None and t.n is None and not t.law.place.finite}
+        chosen = problem.completed(*everywhere)
+        terms = [term for term in chosen.terms if term.name in left_open]
+        equations = sum(_width(chosen, term) for term in terms if term.worst)
+        conditions = sum(not term.worst for term in terms)
         if not conditions > equations > 0:
-            return worst_case(points), Sobol(points, crowd=True)
+            return everywhere
         many = conditions / equations
         saved = many - math.sqrt(many)
         return worst_case(math.ceil(points * (1 + saved))), Sobol(math.ceil(points / math.sqrt(many)), crowd=True)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+EVEN = 128  # XLA makes random numbers in half the time where their number divides well
 Drawn = Float[Array, "n k"]
 
 
@@ -17,7 +18,8 @@ def kept(draw: Callable[[int], Drawn], contains: Callable[[Array], Bool[Array, "
     """
     if share == 1:
         return draw(n)
-    many = math.ceil((n + 5 * math.sqrt(n * (1 - share))) / share + 8)
+    needed = (n + 5 * math.sqrt(n * (1 - share))) / share + 8
+    many = EVEN * math.ceil(needed / EVEN)
     points = draw(many)
     inside = jax.vmap(contains)(points)
     number = _counted(inside)
