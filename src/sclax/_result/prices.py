@@ -54,7 +54,8 @@ def in_words(estimate: float, tolerance: float, multiplier: float | None, about:
     """What a multiplier says."""
     found, size = price(estimate, tolerance, multiplier, about), multiplier or 0.0
     if multiplier is None or not about.priced:
-        return f"Its multiplier, {size:.3g}, is a fixed weight or sits at its cap: it prices nothing."
+        said = "training can push no harder" if estimate > tolerance else "it prices nothing"
+        return f"Its multiplier, {size:.3g}, is a fixed weight or sits at its cap: {said}."
     if estimate > tolerance and size > 0:  # only at an optimum that holds is a multiplier a price
         return (
             f"Its multiplier is {size:.3g}, which says how hard training pushes; if it keeps growing while the "
