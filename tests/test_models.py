@@ -128,7 +128,7 @@ def test_descriptions_rebuild_the_same_numbers(embedding, activation):
 
 def test_networks_that_know_corners_and_holes_are_rebuilt():
     square = lambda half: scl.Box(x=(-half, half), y=(-half, half))
-    model = MLP((square(1.0) - square(0.2)).knowing_corners(), width=3, depth=1, key=jr.key(0))
+    model = MLP((square(1.0) - square(0.2)).explored(), width=3, depth=1, key=jr.key(0))
     arrays = {}
     assert eqx.tree_equal(model, rebuild(json.loads(json.dumps(describe(model, arrays))), arrays))
 

@@ -2,6 +2,7 @@
 
 import math
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import sclax as scl
-from sclax._places import embed_all, holes
+from sclax._places import embed_all
 
 
 def square(half=1.0):
@@ -150,14 +151,14 @@ def test_corners_that_point_into_a_domain_are_found_and_known_to_networks():
         scl.Polygon({"x": [-1, 1, 1, 0, 0, -1], "y": [-1, -1, 0, 0, 1, 1]}),
         square() - scl.Box(x=(0, 1), y=(0, 1)),
     ):
-        domain = domain.knowing_corners()
+        domain = domain.explored()
         ((x, y, angle, middle),) = domain.corners
         assert (x, y) == (0, 0)
         assert angle == pytest.approx(1.5 * math.pi)
         assert middle == pytest.approx(-0.75 * math.pi)
-    assert len((square() - scl.Box(x=(-0.2, 0.2), y=(-0.2, 0.2))).knowing_corners().corners) == 4
-    assert not holed().knowing_corners().corners
-    assert not square().knowing_corners().corners
+    assert len((square() - scl.Box(x=(-0.2, 0.2), y=(-0.2, 0.2))).explored().corners) == 4
+    assert not holed().explored().corners
+    assert not square().explored().corners
     problem = scl.Problem(domain, constraints={"pde": scl.worst_case(lambda lap_u: lap_u + 1) <= 1e-3})
     assert problem.domain.corners == domain.corners
     features = scl.nn.Corners(domain)
@@ -206,7 +207,7 @@ def holes_of_all_kinds():
 
 @pytest.mark.parametrize(("domain", "expected"), holes_of_all_kinds())
 def test_holes_are_found_and_notches_are_none(domain, expected):
-    found = [(*hole.middle, hole.radius) for hole in holes(domain.shape)]
+    found = [(*hole.middle, hole.radius) for hole in domain.explored().holes]
     assert len(found) == len(expected)
     for hole, true in zip(found, expected, strict=True):
         np.testing.assert_allclose(hole, true, atol=1e-3)
@@ -217,8 +218,8 @@ def test_holes_are_known_to_networks():
     ball = scl.Ball(x=0.1, y=0.0, z=0.0, radius=0.3, name="hole")
     cube = scl.Box(x=(-1, 1), y=(-1, 1), z=(-1, 1)) - ball
     for domain, corner, near, far in (
-        (holed(), (-1.0, 1.0), -1.0, 1.0),
-        (cube, (-1.0, 1.0, 1.0), 1.0, 2 * 0.3 / math.hypot(1.1, 1, 1) - 1),
+        (holed().explored(), (-1.0, 1.0), -1.0, 1.0),
+        (cube.explored(), (-1.0, 1.0, 1.0), 1.0, 2 * 0.3 / math.hypot(1.1, 1, 1) - 1),
     ):
         features = scl.nn.MLP(domain, key=jr.key(0)).embedding
         assert isinstance(features, scl.nn.Holes)
@@ -231,11 +232,19 @@ def test_holes_are_known_to_networks():
             points = jnp.asarray(domain.uniform(5, jr.key(0)), "float64")
             laplacians = jax.vmap(lambda z, one=one: jnp.trace(jax.hessian(one)(z)))(points)
             np.testing.assert_allclose(laplacians, 0.0, atol=1e-9)
-    both = scl.nn.MLP((square() - scl.Box(x=(-0.2, 0.2), y=(-0.2, 0.2))).knowing_corners(), key=jr.key(0)).embedding
+    both = scl.nn.MLP((square() - scl.Box(x=(-0.2, 0.2), y=(-0.2, 0.2))).explored(), key=jr.key(0)).embedding
     assert isinstance(both.inner, scl.nn.Corners)
     assert both.size == both.inner.size + 1
     with pytest.raises(ValueError, match="leave it out"):
         scl.nn.Holes(square())
+
+
+@pytest.mark.parametrize("domain", [domain for domain, _ in holes_of_all_kinds()])
+def test_a_network_is_built_in_compiled_code_on_every_kind_of_shape(domain):
+    """Where a shape's arrays are no numbers yet."""
+    problem = scl.Problem(domain, constraints={"pde": scl.worst_case(lambda lap_u: lap_u + 1) <= 1e-3})
+    build = lambda domain: scl.nn.MLP(domain, width=3, depth=1, key=jr.key(0))
+    assert eqx.tree_equal(eqx.filter_jit(build)(problem.domain), build(problem.domain), typematch=True, rtol=1e-5)
 
 
 def test_a_sphere_of_any_dimension_is_drawn_evenly():

@@ -11,7 +11,6 @@ from .forms import Interval as Interval
 from .forms import Mesh as Mesh
 from .forms import Polygon as Polygon
 from .held import Held as Held
-from .holes import holes as holes
 from .parts import Part as Part
 from .place import TIME as TIME
 from .place import AbstractPlace as AbstractPlace

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float
 
 from .._base import Key, Point, changed, checks
 from .corners import Corner, reentrant
+from .holes import Hole, holes
 from .place import TIME, AbstractPlace
 from .rejection import kept
 from .shapes import COUNT, AbstractShape, BoxShape, Combined, lies_beyond, size_of
@@ -49,6 +50,7 @@ class Box(AbstractPlace):
     shape: AbstractShape | None
     share: float = eqx.field(static=True)  # of the box, which the shape fills
     corners: tuple[Corner, ...] = eqx.field(static=True)  # that point into the shape, where somebody has looked
+    holes: tuple[Hole, ...] = eqx.field(static=True)  # of the shape, likewise
 
     def __init__(self, **intervals: Any):
         if not intervals:
@@ -60,12 +62,9 @@ class Box(AbstractPlace):
                     f"rename it, for example to `{name.replace('_', '')}`."
                 )
         ends = [checks.interval("Box", name, value) for name, value in intervals.items()]
-        self.names = tuple(intervals)
-        self.lower = tuple(low for low, _ in ends)
-        self.upper = tuple(high for _, high in ends)
-        self.parameters = ()
-        self.periodic = ()
-        self.shape, self.share, self.corners = None, 1.0, ()
+        self.names, self.parameters, self.periodic = tuple(intervals), (), ()
+        self.lower, self.upper = (tuple(side) for side in zip(*ends, strict=True))
+        self.shape, self.share, self.corners, self.holes = None, 1.0, (), ()
 
     def select(self, names: Iterable[str]) -> "Box":
         """The box of some of the coordinates; none of them gives the box of a single point."""
@@ -80,6 +79,7 @@ class Box(AbstractPlace):
             shape=self.shape if kept_shape else None,
             share=self.share if kept_shape else 1.0,
             corners=self.corners if kept_shape else (),
+            holes=self.holes if kept_shape else (),
             names=names,
             lower=tuple(self.lower[i] for i in index),
             upper=tuple(self.upper[i] for i in index),
@@ -135,9 +135,10 @@ class Box(AbstractPlace):
         assert self.shape is not None
         return Later(of, self.shape.parameters)
 
-    def knowing_corners(self) -> "Box":
-        """The same box, which knows the corners that point into its shape: a problem's domain does."""
-        return self if self.shape is None else changed(self, corners=reentrant(self.shape))
+    def explored(self) -> "Box":
+        """The same box, which knows the corners that point into its shape, and its holes: a problem's domain does."""
+        shape = self.shape
+        return self if shape is None else changed(self, corners=reentrant(shape), holes=holes(shape))
 
     def _filled(self) -> float:
         """How much of the box the shape fills, by a formula where there is one."""
@@ -153,7 +154,7 @@ class Box(AbstractPlace):
     @property
     def bounding(self) -> "Box":
         """The box without its shape."""
-        return changed(self, shape=None, share=1.0, corners=())
+        return changed(self, shape=None, share=1.0, corners=(), holes=())
 
     @property
     def beyond_space(self) -> "Box":
@@ -180,9 +181,9 @@ class Box(AbstractPlace):
             parameters=self.parameters + other.parameters,
             periodic=self.periodic + other.periodic,
         )
-        shape = self.shape if self.shape is not None else other.shape
-        if shape is None or set(product.space) == set(shape.names):
-            return changed(product, shape=shape, share=self.share * other.share, corners=self.corners + other.corners)
+        of = self if self.shape is not None else other
+        if of.shape is None or set(product.space) == set(of.shape.names):
+            return changed(product, shape=of.shape, share=of.share, corners=of.corners, holes=of.holes)
         raise ValueError(
             "Box: a shape may be multiplied by time, Interval(t=(0, 1)), and not by another coordinate of space, got "
             f"{checks.listed(other.names if self.shape is not None else self.names)}."

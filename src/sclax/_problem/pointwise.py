@@ -96,7 +96,7 @@ class Problem(AbstractProblem):
         periodic = [name for s in sums.values() for _, m in s.parts for name in m.wraps]
         domain = domain.fixing({name: float(value) for name, value in fixed.items()}).join(ranges)
         shaping = _shaping(domain, sought)
-        domain = domain.knowing_corners()
+        domain = domain.explored()
         domain = domain.wrapping(name for name in periodic if name in domain.names)
         fields = {n: p.within(n, domain) for n, p in sought.items() if p.coordinates}
         depends = {

@@ -11,7 +11,7 @@ import jax.random as jr
 from jaxtyping import Array, Float
 
 from .._base import Key, Point, checks
-from .._places import Box, holes
+from .._places import Box
 
 
 class Rescale(eqx.Module):
@@ -102,14 +102,13 @@ class Holes(eqx.Module):
     farthest: tuple[float, ...] = eqx.field(static=True)  # of the domain's bounding box, from each middle
 
     def __init__(self, domain: Box, inner: Any = None):
-        found = () if domain.shape is None else holes(domain.shape)
-        if domain.shape is None or not found:
+        if domain.shape is None or not domain.holes:
             raise ValueError("Holes: the domain has no hole, or one that depends on parameters; leave it out.")
         self.inner = Rescale(domain) if inner is None else inner
         names = domain.shape.names
         self.columns = tuple(domain.names.index(name) for name in names)
-        self.middles = tuple(hole.middle for hole in found)
-        self.radii = tuple(hole.radius for hole in found)
+        self.middles = tuple(hole.middle for hole in domain.holes)
+        self.radii = tuple(hole.radius for hole in domain.holes)
         ends = [domain.ends(name) for name in names]
         reach = lambda middle: (max(c - low, high - c) for c, (low, high) in zip(middle, ends, strict=True))
         self.farthest = tuple(math.hypot(*reach(middle)) for middle in self.middles)

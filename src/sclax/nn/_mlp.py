@@ -7,7 +7,7 @@ import jax.random as jr
 from jaxtyping import Array, Float
 
 from .._base import Key, Point, checks
-from .._places import Box, holes
+from .._places import Box
 from ._embeddings import Corners, Holes, Rescale
 
 
@@ -87,7 +87,7 @@ class MLP(eqx.Module):
 def _inputs(domain: Box) -> Any:
     """Coordinates, and what solutions look like at corners and round holes."""
     plain = Corners(domain) if domain.corners else Rescale(domain)
-    return Holes(domain, plain) if domain.shape is not None and holes(domain.shape) else plain
+    return Holes(domain, plain) if domain.holes else plain
 
 
 class Sized(eqx.Module):
