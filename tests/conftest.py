@@ -24,6 +24,9 @@ with install_import_hook(CHECKED, "beartype.beartype"):
         importlib.import_module(name)
 
 from sclax._base import forget_compiled  # noqa: E402 -- after the hook
+from sclax._methods import gram  # noqa: E402
+
+gram.TILE = 10_000  # one tile: a third less to compile, and as fast at the sizes of tests
 
 
 @pytest.fixture

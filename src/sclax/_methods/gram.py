@@ -267,7 +267,7 @@ def system(
     held = [law.bytes(leaves) for law in laws]
     if sum(held) <= memory / 2:
         blocks = [law.factors(leaves) for law in laws]
-        return _gram(blocks), lambda vector: _transposed(blocks, vector, leaves, dense)
+        return _gram(blocks, TILE), lambda vector: _transposed(blocks, vector, leaves, dense)
     single = max(size / len(law.points) for size, law in zip(held, laws, strict=True))
     tile = int(memory / 4 / single)
     if tile < 1:
@@ -283,7 +283,7 @@ def system(
     return _gram_by_tiles(laws, leaves, tile), lambda vector: jax.vjp(stacked, list(leaves))[1](vector)[0]
 
 
-def _gram(blocks: Sequence[Factors], tile: int = TILE) -> Float[Array, "r r"]:
+def _gram(blocks: Sequence[Factors], tile: int) -> Float[Array, "r r"]:
     """J Jᵀ of all rows of all blocks, by tiles of its lower triangle."""
     tiles = [piece for block in blocks for piece in block.tiles(tile)]
     table: list[list[Any]] = [[None] * len(tiles) for _ in tiles]
