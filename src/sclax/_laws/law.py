@@ -211,6 +211,12 @@ def _without(law: Law, domain: Box, over: tuple[str, ...], owner: str, argument:
             f"{owner}: `{argument}` cannot range over {checks.listed(over)}: {law.name} lives on given points; "
             "leave it out."
         )
+    shaping = [name for name in over if domain.shape is not None and name in domain.shape.parameters]
+    if shaping:
+        raise ValueError(
+            f"{owner}: the shape of the domain depends on {checks.listed(shaping)}, so that no points of the other "
+            f"coordinates fit all values; leave `{argument}` out, and the measure ranges over all coordinates."
+        )
     rest = domain.select(name for name in domain.names if name not in over)
     try:
         return law.place.within(rest)

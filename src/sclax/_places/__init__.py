@@ -25,5 +25,6 @@ from .reading import embed_all as embed_all
 from .reading import extent as extent
 from .reading import inside as inside
 from .reading import locate as locate
+from .rejection import kept as kept
 from .slices import Discretised as Discretised
 from .slices import Pinned as Pinned

@@ -8,11 +8,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from .._base import Key, Point, checks
-from .box import Box
-from .parts import filtered_grid, share_of
+from .box import ROUNDING, Box
+from .parts import Along, filtered_grid, share_of
 from .place import AbstractPlace
 from .rejection import kept
 from .shapes import ASIDE, Leaf, bounds_it, size_of
+from .subdomains import alike, part_of, reaches_less, surfaces_of
 from .surfaces import picked
 
 
@@ -32,11 +33,13 @@ class Boundary(AbstractPlace):
     aside: float = eqx.field(static=True)
     name: str | None = eqx.field(static=True)
 
-    def __init__(self, domain: Box, name: str | None = None):
+    def __init__(self, domain: Box, name: str | None = None, surfaces: tuple[int, ...] | None = None):
         assert domain.shape is not None
         at, every = domain.middle, domain.shape.leaves()
         self.domain, self.name = domain, name
-        chosen = [i for i, leaf in enumerate(every) if name in (None, leaf.name)]
+        chosen = [
+            i for i, leaf in enumerate(every) if name in (None, leaf.name) and (surfaces is None or i in surfaces)
+        ]
         if not chosen:
             names = [leaf.name for leaf in every if leaf.name is not None]
             others = f"there are {checks.listed(names)}.{checks.nearest(str(name), names)}"
@@ -79,7 +82,17 @@ class Boundary(AbstractPlace):
         return self.share
 
     def within(self, domain: Box) -> "Boundary":
-        return Boundary(domain, self.name)
+        """The same boundary of a domain with more or fewer coordinates; of another shape, those of its surfaces that
+        bound the domain too."""
+        if alike(self.domain.shape, domain.shape):
+            return Boundary(domain, self.name, self.numbers)
+        surfaces = surfaces_of(self.leaves, domain)
+        if not surfaces:
+            raise ValueError(
+                "on: this is the boundary of a shape that the domain is not made of; use domain.boundary, parts of it "
+                "by name or by `where`, or given points."
+            )
+        return Boundary(domain, None, surfaces)
 
     def _parts(self, w: Float[Array, " k"]) -> tuple[Array, Float[Array, " j"], Float[Array, " r"]]:
         """The number of the surface, the coordinates on it, and those beyond space."""
@@ -124,3 +137,16 @@ class Boundary(AbstractPlace):
 
     def grid(self, n: int) -> Float[Array, "n k"]:
         return filtered_grid(self, n, self.share)
+
+
+def face_within(own: Box, fixed: tuple[tuple[str, float], ...], domain: Box) -> AbstractPlace:
+    """A face of a box or shape in another domain: where that has its surface, the part of the boundary that lies there,
+    else the face as far as the box reaches."""
+    if not reaches_less(own, domain) and (own.shape is None or alike(own.shape, domain.shape)):
+        return domain.face(**dict(fixed))
+    surfaces = surfaces_of(own.as_shape().leaves(), domain)
+    if not surfaces:
+        return part_of(own, domain).face(**dict(fixed))
+    slack = {name: ROUNDING * (own.ends(name)[1] - own.ends(name)[0]) for name, _ in fixed}
+    bounds = tuple((name, value - slack[name], value + slack[name]) for name, value in fixed)
+    return Along(Boundary(domain, None, surfaces), bounds)

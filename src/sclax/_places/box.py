@@ -39,7 +39,8 @@ class Box(AbstractPlace):
 
     !!! example
         `Box(x=(0, 1), y=(0, 2), t=(0, 1)).boundary` is the four faces of space, at all times;
-        `Box(x=(-1, 1), y=(-1, 1)) - Disk(x=0, y=0, radius=0.2, name="hole")` a plate with a hole.
+        `Box(x=(-1, 1), y=(-1, 1)) - Disk(x=0, y=0, radius=0.2, name="hole")` a plate with a hole, which may be a
+        `Box(x=(-0.2, 0.2), y=(-0.1, 0.1), name="hole")`.
     """
 
     names: tuple[str, ...] = eqx.field(static=True)
@@ -51,8 +52,11 @@ class Box(AbstractPlace):
     share: float = eqx.field(static=True)  # of the box, which the shape fills
     corners: tuple[Corner, ...] = eqx.field(static=True)  # that point into the shape, where somebody has looked
     holes: tuple[Hole, ...] = eqx.field(static=True)  # of the shape, likewise
+    label: str | None = eqx.field(static=True)
 
     def __init__(self, **intervals: Any):
+        # A coordinate may be called `name` too: it has an interval.
+        self.label = intervals.pop("name") if isinstance(intervals.get("name"), str) else None
         if not intervals:
             raise ValueError("Box: at least one coordinate is needed, for example Box(x=(0, 1), t=(0, 1)).")
         for name in intervals:
@@ -105,6 +109,10 @@ class Box(AbstractPlace):
         """The box whose shape has given values of parameters."""
         return self if self.shape is None else self.around(self.shape.fixing(parameters))
 
+    def at(self, values: Mapping[str, float]) -> "Box":
+        """The box of the other coordinates where some parameters have given values."""
+        return self.fixing(values).select(name for name in self.names if name not in values)
+
     def around(self, shape: AbstractShape) -> "Box":
         """The box with a shape in it, its coordinates of space those of the smallest box round the shape."""
         ranges = {name: self.ends(name) for name in self.names if name not in shape.names}
@@ -133,7 +141,7 @@ class Box(AbstractPlace):
         from .later import Later
 
         assert self.shape is not None
-        return Later(of, self.shape.parameters)
+        return Later(self, of)
 
     def explored(self) -> "Box":
         """The same box, which knows the corners that point into its shape, and its holes: a problem's domain does."""
@@ -214,13 +222,14 @@ class Box(AbstractPlace):
                 f"Box: in `a {sign} b` time belongs to `a`: multiply by Interval(t=...) at the end, (a {sign} b) * "
                 "Interval(t=(0, 1))."
             )
-        return self.around(Combined(self._as_shape(), other._as_shape(), signs))
+        return self.around(Combined(self.as_shape(), other.as_shape(), signs))
 
-    def _as_shape(self) -> AbstractShape:
+    def as_shape(self) -> AbstractShape:
+        """The shape in the box, or the box of space as one."""
         if self.shape is not None:
             return self.shape
         ends = [self.ends(name) for name in self.space]
-        return BoxShape(self.space, tuple(low for low, _ in ends), tuple(high for _, high in ends))
+        return BoxShape(self.space, tuple(low for low, _ in ends), tuple(high for _, high in ends), self.label)
 
     @property
     def coordinates(self) -> tuple[str, ...]:
@@ -229,7 +238,7 @@ class Box(AbstractPlace):
     def distance(self, z: Point) -> Float[Array, ""]:
         """A smooth function that is positive inside and vanishes on the boundary of space like the distance to it."""
         at = dict(zip(self.names, z, strict=True))
-        return self._as_shape().bump(jnp.stack([at[name] for name in self.space]), at)
+        return self.as_shape().bump(jnp.stack([at[name] for name in self.space]), at)
 
     def wrapping(self, names: Iterable[str]) -> "Box":
         """The same box, whose coordinates `names` are known to be periodic."""
@@ -237,7 +246,10 @@ class Box(AbstractPlace):
         return changed(self, periodic=tuple(name for name in self.names if name in wanted))
 
     def within(self, domain: "Box") -> "Box":
-        return domain
+        """The part of a domain that this box or shape is, all of it perhaps."""
+        from .subdomains import part_of
+
+        return part_of(self, domain)
 
     @property
     def dimension(self) -> int:
@@ -358,30 +370,9 @@ class Box(AbstractPlace):
             raise ValueError("Box.face: name a coordinate and one of its ends, for example domain.face(x=0).")
         if self._open:
             return self._later(lambda domain: domain.face(**fixed))
-        values = {}
-        for name, value in fixed.items():
-            if name not in self.names:
-                raise ValueError(
-                    f"Box.face: unknown coordinate `{name}`. The domain has {checks.listed(self.names)}."
-                    + checks.nearest(name, self.names)
-                )
-            ends = self.ends(name)
-            value = checks.number("Box.face", name, value)
-            end = min(ends, key=lambda end: abs(value - end))
-            near = abs(value - end) <= ROUNDING * (ends[1] - ends[0])
-            if not near and not ends[0] < value < ends[1]:
-                raise ValueError(
-                    f"Box.face: `{name}` must lie in its interval {ends}, at an end for a part of the boundary, got "
-                    f"{value}."
-                )
-            values[name] = end if near else value
-        if self.shape is None or not any(name in self.shape.names for name in values):
-            from .face import Face
+        from .parts import face_of
 
-            return Face(self, tuple(values.items()))
-        from .parts import Cut
-
-        return Cut(self, tuple(values.items()))
+        return face_of(self, fixed)
 
     @property
     def boundary(self) -> "Faces | Boundary":

@@ -1,7 +1,5 @@
 """The faces of a box."""
 
-from typing import TYPE_CHECKING
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -9,9 +7,6 @@ from jaxtyping import Array, Float
 from .._base import Point
 from .box import Box
 from .place import AbstractPlace
-
-if TYPE_CHECKING:
-    from .parts import Cut
 
 
 class Face(AbstractPlace):
@@ -46,9 +41,11 @@ class Face(AbstractPlace):
     def fullness(self) -> float:
         return self.chart.share
 
-    def within(self, domain: Box) -> "Face | Cut":
-        """The same face of a larger domain: one joined by the parameters of a family."""
-        return domain.face(**dict(self.fixed))
+    def within(self, domain: Box) -> AbstractPlace:
+        """The same face of a domain with more or fewer coordinates, or of a part of a domain."""
+        from .boundary import face_within
+
+        return face_within(self.domain, self.fixed, domain)
 
     def embed(self, w: Float[Array, " k"]) -> Point:
         fixed, free = dict(self.fixed), iter(range(self.chart.dimension))

@@ -67,7 +67,7 @@ class Faces(AbstractPlace):
             "domain.boundary.where(lambda x, y: ...)."
         )
 
-    def within(self, domain: Box) -> "Faces":
+    def within(self, domain: Box) -> AbstractPlace:
         return Faces(tuple(piece.within(domain) for piece in self.pieces))
 
     def _locate(self, w: Float[Array, " k"]) -> tuple[Array, list[Float[Array, " m"]]]:

@@ -69,6 +69,4 @@ class Held(AbstractPlace):
         """The same part in a domain with fewer coordinates."""
         fixed = dict(self.fixed)
         free = domain.select(name for name in domain.names if name not in fixed)
-        whole = self.inner.chart is self.inner  # a box, of which a part must not become all
-        inner = self.inner.chart.select(free.names) if whole else self.inner.within(free)
-        return Held(inner, self.fixed, domain.names)
+        return Held(self.inner.within(free), self.fixed, domain.names)

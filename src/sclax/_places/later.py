@@ -9,28 +9,37 @@ from jaxtyping import Array, Float
 from .._base import Point, checks
 from .box import Box
 from .place import AbstractPlace
+from .subdomains import within_it
 
 
 class Later(AbstractPlace):
     """A place that will be `of(domain)` once the domain's parameters are known; until then it can be named, and no
     more."""
 
+    own: Box
     of: Callable[[Box], AbstractPlace] = eqx.field(static=True)
-    parameters: tuple[str, ...] = eqx.field(static=True)
 
     def within(self, domain: Box) -> AbstractPlace:
-        return self.of(domain)
+        assert self.own.shape is not None
+        known = within_it(self.own.shape, domain.shape)
+        if known is None:
+            if not set(self.own.shape.parameters) <= set(domain.names):
+                self._not_yet()
+            known = self.own.shape
+        return self.of(domain) if known is domain.shape else self.of(domain.around(known)).within(domain)
 
     def where(self, condition: Callable[..., Any]) -> "Later":  # pyright: ignore[reportIncompatibleMethodOverride]
-        return Later(lambda domain: self.of(domain).where(condition), self.parameters)
+        return Later(self.own, lambda domain: self.of(domain).where(condition))
 
     def __getitem__(self, name: str) -> "Later":
-        return Later(lambda domain: domain.boundary[name], self.parameters)
+        return Later(self.own, lambda domain: domain.boundary[name])
 
     def _not_yet(self) -> NoReturn:
+        assert self.own.shape is not None
+        names = checks.listed(self.own.shape.parameters)
         raise ValueError(
-            f"the shape depends on {checks.listed(self.parameters)}, which a problem's `parameters` give: until then a "
-            "part of it can be named in a condition, `on=...`, and no more."
+            f"the shape depends on {names}, which a problem's `parameters` give: until then a part of it can be "
+            "named in a condition, `on=...`, and no more."
         )
 
     @property

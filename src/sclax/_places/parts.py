@@ -2,7 +2,7 @@
 
 import abc
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import equinox as eqx
@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from .._base import Key, Point, checks, signature
-from .box import Box
+from .box import ROUNDING, Box
 from .face import Face
 from .place import AbstractPlace
 from .rejection import kept
@@ -101,6 +101,31 @@ class Part(AbstractPart):
         return Part(self.inner.within(domain), self.condition, domain.names)
 
 
+class Along(AbstractPart):
+    """The part of a place that lies between bounds of some coordinates: one face of a box that is a hole, say."""
+
+    inner: AbstractPlace
+    bounds: tuple[tuple[str, float, float], ...] = eqx.field(static=True)
+    share: float = eqx.field(static=True)
+
+    def __init__(self, inner: AbstractPlace, bounds: tuple[tuple[str, float, float], ...]):
+        self.inner, self.bounds, self.share = inner, bounds, 1.0
+        self.share = share_of(self)
+        if self.share == 0:
+            raise ValueError("on: this face of another shape does not bound the domain; look at how the shapes lie.")
+
+    def holds(self, z):
+        at = dict(zip(self.coordinates, z, strict=True))
+        return jnp.all(jnp.stack([(at[name] >= low) & (at[name] <= high) for name, low, high in self.bounds]))
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        return self.inner.coordinates
+
+    def within(self, domain: Box) -> "Along":
+        return Along(self.inner.within(domain), self.bounds)
+
+
 class Cut(AbstractPart):
     """A face of the box round a shape, as far as it bounds the domain; or a plane through it, as far as it is inside.
     Made by `domain.face(x=0)`."""
@@ -130,8 +155,34 @@ class Cut(AbstractPart):
     def coordinates(self) -> tuple[str, ...]:
         return self.domain.names
 
-    def within(self, domain: Box) -> "Face | Cut":
-        return domain.face(**dict(self.fixed))
+    def within(self, domain: Box) -> AbstractPlace:
+        from .boundary import face_within
+
+        return face_within(self.domain, self.fixed, domain)
+
+
+def face_of(domain: Box, fixed: Mapping[str, Any]) -> Face | Cut:
+    """The points of a domain at which some coordinates have the given values."""
+    values = {}
+    for name, value in fixed.items():
+        if name not in domain.names:
+            raise ValueError(
+                f"Box.face: unknown coordinate `{name}`. The domain has {checks.listed(domain.names)}."
+                + checks.nearest(name, domain.names)
+            )
+        ends = domain.ends(name)
+        value = checks.number("Box.face", name, value)
+        end = min(ends, key=lambda end: abs(value - end))
+        near = abs(value - end) <= ROUNDING * (ends[1] - ends[0])
+        if not near and not ends[0] < value < ends[1]:
+            raise ValueError(
+                f"Box.face: `{name}` must lie in its interval {ends}, at an end for a part of the boundary, got "
+                f"{value}."
+            )
+        values[name] = end if near else value
+    if domain.shape is None or not any(name in domain.shape.names for name in values):
+        return Face(domain, tuple(values.items()))
+    return Cut(domain, tuple(values.items()))
 
 
 def share_of(place: AbstractPlace) -> float:

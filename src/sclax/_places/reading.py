@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._base import Points, changed, checks
-from .box import Box
+from .._base import Points, checks
+from .box import ROUNDING, Box
 from .faces import Faces
 from .held import Held
 from .place import TIME, AbstractPlace
@@ -22,6 +22,8 @@ def locate(owner: str, on: Where, domain: Box, default: str) -> AbstractPlace:
     """The place that `on=` means: a face, a list of faces, points by name, or the `default` ("interior"/"boundary")."""
     if on is None:
         return domain if default == "interior" else domain.boundary
+    if isinstance(on, Box):
+        return _part(owner, on, domain)
     if isinstance(on, AbstractPlace):
         return on.within(domain)
     if isinstance(on, Mapping):
@@ -81,33 +83,28 @@ def at_start(owner: str, on: Where, domain: Box) -> AbstractPlace:
     space = domain.select(name for name in domain.names if name != TIME)
     if isinstance(on, Mapping) and TIME in on:
         raise ValueError(f"{owner}: `on` is a part of space; leave out `{TIME}`, which is {low} there.")
-    if isinstance(on, Box):
-        return Held(_smaller(owner, on, space), ((TIME, low),), domain.names)
     if isinstance(on, AbstractPlace) and TIME in dict(on.constants):
         raise ValueError(f"{owner}: `on` is a part of space, got a face at {dict(on.constants)}; leave out `{TIME}`.")
     return Held(locate(owner, on, space, "interior"), ((TIME, low),), domain.names)
 
 
-def _smaller(owner: str, part: Box, space: Box) -> Box:
-    """A box of some of the coordinates, or a shape, as a part of space: the others have all their values."""
+def _part(owner: str, part: Box, domain: Box) -> Box:
+    """A box of some of the coordinates, or a shape, as a part of the domain: the others have all their values."""
+    shaped = () if part.shape is None else part.shape.names
     for name in part.names:
-        if name not in space.names:
+        if name not in domain.names:
             raise ValueError(
-                f"{owner}: `on` has the coordinate `{name}`, which is none of space ({checks.listed(space.names)})."
+                f"{owner}: `on` has the coordinate `{name}`, which is none of {checks.listed(domain.names)}; leave it "
+                "out." + checks.nearest(name, domain.names)
             )
-        (low, high), (least, most) = part.ends(name), space.ends(name)
-        if low < least or high > most:
+        (low, high), (least, most) = part.ends(name), domain.ends(name)
+        slack = ROUNDING * (most - least)
+        if name not in shaped and (low < least - slack or high > most + slack):
             raise ValueError(
                 f"{owner}: `on` has `{name}` in [{low}, {high}], outside [{least}, {most}]. Make it smaller, or "
                 "widen the domain."
             )
-    if part.shape is not None or space.shape is not None:
-        return space & part
-    ends = [part.ends(name) if name in part.names else space.ends(name) for name in space.names]
-    # A part of a period is no period.
-    periodic = tuple(name for name in space.periodic if name not in part.names)
-    lower, upper = (tuple(end[i] for end in ends) for i in (0, 1))
-    return changed(space, lower=lower, upper=upper, periodic=periodic)
+    return part.within(domain)
 
 
 def extent(place: AbstractPlace, column: int, name: str) -> tuple[float, float]:

@@ -94,8 +94,9 @@ class Problem(AbstractProblem):
         fixed, ranges = _split_parameters({n: p for n, p in (parameters or {}).items() if n not in sought})
         sums = named_sums(objective, dict(constraints or {}))
         periodic = [name for s in sums.values() for _, m in s.parts for name in m.wraps]
+        of_shape = () if domain.shape is None else domain.shape.parameters
         domain = domain.fixing({name: float(value) for name, value in fixed.items()}).join(ranges)
-        shaping = _shaping(domain, sought)
+        _check_shaping(domain, sought)
         domain = domain.explored()
         domain = domain.wrapping(name for name in periodic if name in domain.names)
         fields = {n: p.within(n, domain) for n, p in sought.items() if p.coordinates}
@@ -128,7 +129,7 @@ class Problem(AbstractProblem):
         compared = () if self.reference is None else self.reference.asked(vocabulary)
         derived = vocabulary.expanded(q for d in vocabulary.derived for q in d.quantities)
         seen = None if compared is None else (*compared, *derived)
-        open_ = [n for n in parameters or () if n not in shaping and n not in fields]
+        open_ = [n for n in parameters or () if n not in of_shape and n not in fields]
         check_used("Problem", open_, vocabulary, self.terms, seen)
         _check_sought(sought, vocabulary, self.terms)
         for term in self.terms:
@@ -235,8 +236,8 @@ def _pins(unknown: str, coordinates: Any, domain: Box) -> tuple[tuple[int, float
     return tuple((i, sum(domain.ends(domain.names[i])) / 2) for i in left)
 
 
-def _shaping(domain: Box, sought: Mapping[str, Any]) -> set[str]:
-    """The parameters on which the domain's shape depends, all of which are known by now."""
+def _check_shaping(domain: Box, sought: Mapping[str, Any]) -> None:
+    """Raises an error unless all parameters on which the domain's shape depends are known by now."""
     shaping = set() if domain.shape is None else set(domain.shape.parameters)
     for name in sorted(shaping & set(sought)):
         raise ValueError(
@@ -249,7 +250,6 @@ def _shaping(domain: Box, sought: Mapping[str, Any]) -> set[str]:
             f"Problem: the shape of the domain depends on {checks.listed(unknown)}; give a number or an interval, "
             f"parameters={{{unknown[0]!r}: (0.1, 0.5)}}."
         )
-    return shaping
 
 
 def _split_parameters(parameters: dict[str, Any]) -> tuple[dict[str, Scalar], dict[str, tuple[float, float]]]:

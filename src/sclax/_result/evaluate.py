@@ -144,9 +144,9 @@ def residual_map(
         raise ValueError(f"residual_map: no law `{name}` on the interior; there are {checks.listed(laws)}.")
     term = laws[name] if name is not None else next(iter(laws.values()))
     family, bare = _family(problem, axes or {}), problem.bare()
-    points = problem.domain.select(n for n in names if n not in family).sobol(4096)
 
     def sizes(values: tuple[float, ...]) -> np.ndarray:
+        points = problem.domain.at(dict(zip(family, values, strict=True))).sobol(4096)
         w = jnp.concatenate([points, jnp.broadcast_to(jnp.asarray(values), (len(points), len(values)))], axis=1)
         r = residual_size(term, _losses(bare, member(model, jnp.asarray(values)), term, w))
         return np.asarray([jnp.sqrt(jnp.mean(r**2)), jnp.max(r)])
@@ -193,7 +193,9 @@ def _on_grid(problem: Problem, model: Model, axes: tuple[Array, ...], values: Fl
 def _spread(problem: Problem, axes: tuple[Array, ...], values: Float[Array, " p"]) -> Points:
     """Even points in the place of a grid, which in many dimensions would have too many."""
     domain = problem.domain
-    points = domain.select(n for n in domain.names if n not in domain.parameters).sobol(MANY)
+    # Of the box round a shape that depends on parameters: what is outside does not count.
+    whole = domain.bounding if domain.shape is not None and domain.shape.parameters else domain
+    points = whole.select(n for n in domain.names if n not in domain.parameters).sobol(MANY)
     return jnp.concatenate([points, jnp.broadcast_to(values, (MANY, len(values)))], axis=1)
 
 

@@ -205,9 +205,20 @@ def _chart_points(place: Any, tile: Tile, names: tuple[str, ...], held: Held) ->
         slack = 1e-9 * (tile.upper[i] - tile.lower[i])
         if not tile.lower[i] - slack <= value <= tile.upper[i] + slack:
             return None
-    free = [names.index(name) for name in place.chart.names]
-    points = lambda i: gauss(tile.lower[i], tile.upper[i], tile.terms[i] + SPARE)
-    return product([np.asarray([held[i]]) if i in held else points(i) for i in free])
+    columns = []
+    for name in place.chart.names:
+        i = names.index(name)
+        low, high = _stretch(place, tile, name, i)
+        if i not in held and low >= high:
+            return None
+        columns.append(np.asarray([held[i]]) if i in held else gauss(low, high, tile.terms[i] + SPARE))
+    return product(columns)
+
+
+def _stretch(place: Any, tile: Tile, name: str, i: int) -> tuple[float, float]:
+    """How far a place, which may be a part of the domain, reaches along a coordinate of a tile."""
+    low, high = place.chart.ends(name)
+    return max(low, tile.lower[i]), min(high, tile.upper[i])
 
 
 def _roots(place: Any, tile: Tile, domain: Box, w: np.ndarray, held: Held) -> np.ndarray:
@@ -218,10 +229,11 @@ def _roots(place: Any, tile: Tile, domain: Box, w: np.ndarray, held: Held) -> np
         i = domain.names.index(name)
         if i in held:
             continue
-        x = 2 * (w[:, column] - tile.lower[i]) / tile.lengths[i] - 1
+        low, high = _stretch(place, tile, name, i)
+        x = 2 * (w[:, column] - low) / (high - low) - 1
         share *= math.pi / 2 * np.sqrt(1 - x**2)
         if name != TIME:  # what is wrong at one time is wrong at all later ones
-            share *= tile.lengths[i] / domain.lengths[i]
+            share *= (high - low) / domain.lengths[i]
     return np.sqrt(share)
 
 

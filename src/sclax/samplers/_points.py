@@ -4,11 +4,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Float
 
 from .._base import Key, Losses, Scalar, checks
-from .._places import AbstractPlace
+from .._places import AbstractPlace, kept
 from ._base import AbstractSampler, SamplerState, effective_sample_size, info, normalised, optional_count
+
+LOOKS = 2**13  # points that say how much of its chart a place is
 
 
 class Uniform(AbstractSampler):
@@ -60,18 +63,30 @@ class Sobol(AbstractSampler):
         return self if n is None else Sobol(n, self.crowd)
 
     def init(self, place: AbstractPlace, key: Key) -> SamplerState:
-        return SamplerState(self._crowded(place, place.sobol(self.n or 1024, key)))
+        return SamplerState(self._drawn(place, self.n or 1024, key))
 
     def step(self, place, density, state, key):
-        return SamplerState(self._crowded(place, place.sobol(len(state.points), key))), info()
+        return SamplerState(self._drawn(place, len(state.points), key)), info()
 
     @property
     def fresh(self) -> bool:
         return True
 
+    def _drawn(self, place: AbstractPlace, n: int, key: Key) -> Float[Array, "n k"]:
+        if not self.crowd or not place.parameter_columns:
+            return place.sobol(n, key)
+        if place.fullness == 1:
+            return self._crowded(place, place.sobol(n, key))
+        # Where the shape depends on a parameter, a point that is moved along that one may leave the shape.
+        chart = place.chart.bounding
+        with jax.ensure_compile_time_eval():
+            looks = self._crowded(place, chart.sobol(LOOKS, jr.key(0)))
+            share = float(np.mean(jax.vmap(place.contains)(looks)))
+        return kept(lambda m: self._crowded(place, chart.sobol(m, key)), place.contains, n, share)
+
     def _crowded(self, place: AbstractPlace, w: Float[Array, "n k"]) -> Float[Array, "n k"]:
         chart = place.chart
-        for i in place.parameter_columns if self.crowd else ():
+        for i in place.parameter_columns:
             low, high = chart.ends(chart.names[i])
             w = w.at[:, i].set(low + (high - low) * (1 - jnp.cos(jnp.pi * (w[:, i] - low) / (high - low))) / 2)
         return w
