@@ -71,6 +71,7 @@ STEP = {  # what is timed, and what it is a ratio to
     "gauss_newton": "Gauss-Newton step with 956 rows, to the same through an explicit J",
 }
 KNOWLEDGE = ("lorenz", "diffusion", "field", "coverage", "product", "outliers", "prices")
+SYMMETRY = {"fast": "`solve(problem)` with a network; SOAP for the sum", "chains": "the paper's, persistent chains"}
 BESIDE = (
     "`python -m benchmarks.peers`: the packages that one would pick instead, each as its own documentation has it, for",
     "the same seconds of training on the same cores in one run; compilation and measuring are left out for all.",
@@ -116,6 +117,11 @@ def tables():
             ("what is asked for", "bar", "found", "met", "seconds"),
             [_knowledge(name) for name in KNOWLEDGE if _read(f"knowledge-{name}")],
         ),
+        "symmetry": _table(
+            ("methods", "seeds", "steps", "sum of losses", "equation as a constraint", "equation and period"),
+            [_symmetry(mode) for mode in SYMMETRY if _read(f"invariance-{mode}")],
+        ),
+        "trust": _table(("answers", "how many", "called solved", "what is wrong with that"), _trust()),
         "step": _table(("what", "ratio", "bar"), _step()),
     }
 
@@ -234,6 +240,31 @@ def _found(name, runs):
         return ", ".join(f"{case} " + ("–" if by is None else f"{by:.0%}") for case, by in off.items())
     worst = {each: max(run["relative_errors"][each] for run in runs) for each in runs[0]["relative_errors"]}
     return ", ".join(f"{each} {by:.2%}" for each, by in worst.items()) + f", worst of {len(runs)}"
+
+
+def _symmetry(mode):
+    runs = _read(f"invariance-{mode}")["per_seed"]
+    spread = lambda method: ", ".join(f"{run[method]['relative_l2']:.1%}" for run in runs)
+    return [SYMMETRY[mode], len(runs), runs[0]["scl"]["steps"], *map(spread, ("pinn", "equation", "scl"))]
+
+
+def _trust():
+    """How many answers were called what; none without a record."""
+    found = (_read("trust") or {}).get("summary")
+    if found is None:
+        return []
+    wrong, missed = found["wrong_called_solved"], found["good_called_unsolved"]
+    some = lambda names: ", ".join(names) or "–"
+    return [
+        ["wrong on purpose", found["wrong"], len(wrong), some(wrong)],
+        ["converged, error below 1 %", found["good"], found["good"] - len(missed), f"not called so: {some(missed)}"],
+        [
+            "with an estimated error",
+            found["estimated"],
+            f"{found['within_a_factor_of_3']} within a factor of 3",
+            f"below a tenth of the true one: {some(found['below_a_tenth'])}",
+        ],
+    ]
 
 
 def _step():
