@@ -157,3 +157,16 @@ def test_what_a_family_of_shapes_cannot_is_told():
         ring(worst=scl.worst_case(equation, over=("r",)) <= 1e-3)
     with pytest.raises(ValueError, match="names coordinates"):
         ring(flux=scl.average(scl.Integral(lambda u: u, over=RING.boundary)) <= 1e-3)
+
+
+@pytest.mark.parametrize("d", [4, 10])
+def test_a_ball_of_many_dimensions_is_filled_evenly(d):
+    """E|x − c|² = R² d / (d + 2), alike along all coordinates, at all times; its box is nearly empty."""
+    centre = 0.5 * np.arange(d)
+    ball = scl.Ball(radius=2.0, **{f"x{i}": float(c) for i, c in enumerate(centre)}) * scl.Interval(t=(1, 3))
+    for z, close in ((ball.uniform(100_000, jr.key(0)), 0.02), (ball.sobol(4096, jr.key(1)), 0.005)):
+        squares, t = (np.asarray(z)[:, :d] - centre) ** 2, np.asarray(z)[:, d]
+        assert squares.sum(axis=1).max() <= 4 + 1e-5
+        np.testing.assert_allclose(squares.mean(axis=0), 4 / (d + 2), rtol=close)
+        assert t.mean() == pytest.approx(2, rel=close)
+        assert abs(np.corrcoef(t, squares.sum(axis=1))[0, 1]) < 3 / np.sqrt(len(z))

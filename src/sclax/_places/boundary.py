@@ -21,8 +21,9 @@ class Boundary(AbstractPlace):
     """The boundary of a domain with a shape, at all times and parameters, uniform by length or area.
 
     The first chart coordinate runs along the surfaces one after the other; those parts of them that do not bound the
-    domain are left out. `boundary["hole"]` is the part that bounds the shape of that name, `boundary.where(...)` the
-    part where a condition on the coordinates holds.
+    domain are left out. Where sizes depend on a family's parameters, those in the middle of their ranges say how many
+    points each surface has. `boundary["hole"]` is the part that bounds the shape of that name, `boundary.where(...)`
+    the part where a condition on the coordinates holds.
     """
 
     domain: Box

@@ -14,8 +14,8 @@ from .._base import Key, Point, changed, checks
 from .corners import Corner, reentrant
 from .holes import Hole, holes
 from .place import TIME, AbstractPlace
-from .rejection import kept
-from .shapes import COUNT, AbstractShape, BoxShape, Combined, lies_beyond, size_of
+from .rejection import kept, spread
+from .shapes import COUNT, AbstractShape, BallShape, BoxShape, Combined, lies_beyond, size_of
 from .sobol import fixed_sobol, sobol
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .parts import Cut
 
 ROUNDING = 1e-6  # of a side: what single precision does to its ends
+ROOMY = 3  # dimensions beyond which a ball leaves most of its box empty: 84 % of five, 99.8 % of ten
 OUTLINE = 1e-3  # of a shape's size: how far a given point may be outside, as those of a coarse outline are
 
 
@@ -321,18 +322,23 @@ class Box(AbstractPlace):
         """Maps [0, 1]^d onto the box."""
         return jnp.asarray(self.lower) + unit * jnp.asarray(self.lengths, dtype=unit.dtype)
 
-    def _kept(self, shape: AbstractShape, draw: Callable[[int], Array], n: int) -> Float[Array, "n k"]:
-        return kept(draw, lambda w: shape.encloses(*shape.located(self.names, w)), n, self.share)
+    def _in_shape(self, n: int, draw: Callable[["Box", int], Array]) -> Float[Array, "n k"]:
+        shape = self.shape
+        if isinstance(shape, BallShape) and len(shape.names) > ROOMY and not shape.parameters:
+            return spread(self, shape, draw, n)
+        assert shape is not None
+        inside = lambda w: shape.encloses(*shape.located(self.names, w))
+        return kept(lambda m: draw(self.bounding, m), inside, n, self.share)
 
     def uniform(self, n: int, key: Key) -> Float[Array, "n k"]:
         if self.shape is not None:
-            return self._kept(self.shape, lambda m: self.bounding.uniform(m, key), n)
+            return self._in_shape(n, lambda box, m: box.uniform(m, key))
         return self.from_unit(jr.uniform(key, (n, self.dimension)))
 
     def sobol(self, n: int, key: Key | None = None) -> Float[Array, "n k"]:
         """A Sobol sequence; `key` applies a digital shift, which makes the points uniform and keeps them even."""
         if self.shape is not None:
-            return self._kept(self.shape, lambda m: self.bounding.sobol(m, key), n)
+            return self._in_shape(n, lambda box, m: box.sobol(m, key))
         if self.dimension == 0:
             return jnp.zeros((n, 0))
         # Powers of two are balanced; a shorter piece is cut off afterwards.

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +27,15 @@ def kept(draw: Callable[[int], Drawn], contains: Callable[[Array], Bool[Array, "
     index = jnp.zeros(n, int).at[jnp.where(inside, number - 1, n)].set(jnp.arange(many), mode="drop")
     again = lambda: index[jnp.arange(n) % jnp.maximum(number[-1], 1)]
     return points[jax.lax.cond(number[-1] >= n, lambda: index, again)]
+
+
+def spread(box: Any, ball: Any, draw: Callable[[Any, int], Drawn], n: int) -> Drawn:
+    """Points of a ball times an interval of time, say, of which nothing is rejected."""
+    beyond, columns = box.beyond_space, len(ball.names) + 1
+    unit = draw(type(box)(**{f"w{i}": (0.0, 1.0) for i in range(columns + beyond.dimension)}), n)
+    space, rest = ball.spread(unit[:, :columns]), beyond.from_unit(unit[:, columns:])
+    by_name = dict(zip((*ball.names, *beyond.names), (*space.T, *rest.T), strict=True))
+    return jnp.stack([by_name[name] for name in box.names], axis=1)
 
 
 def _counted(inside: Bool[Array, " m"]) -> Int[Array, " m"]:

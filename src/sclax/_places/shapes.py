@@ -133,6 +133,15 @@ class BallShape(AbstractShape):
     def encloses(self, x, at):
         return jnp.sum(self._away(x, at) ** 2) <= number(self.radius, at) ** 2
 
+    def spread(self, unit: Float[Array, "n k"]) -> Float[Array, "n d"]:
+        """From the unit cube of one more dimension to the ball, so that uniform stays uniform: the direction of normal
+        numbers, and the root of the last one as its radius."""
+        d, least = len(self.names), 1e-6
+        normals = jax.scipy.special.ndtri(jnp.clip(unit[:, :d], least, 1 - least))
+        direction = normals / jnp.sqrt(jnp.sum(normals**2, axis=1, keepdims=True))
+        centre = jnp.asarray([plain(c, {}) for c in self.centre], unit.dtype)
+        return centre + plain(self.radius, {}) * unit[:, d:] ** (1 / d) * direction
+
     def bump(self, x, at):
         radius = number(self.radius, at)
         return (radius**2 - jnp.sum(self._away(x, at) ** 2)) / (2 * radius)
