@@ -21,7 +21,7 @@ TABLE = (
     },
     {
         "_places": """boundary box corners drawn face faces forms held holes later meshes parts place points polygons
-            reading rejection shapes slices sobol subdomains surfaces""",
+            reading rejection shapes sides slices sobol subdomains surfaces""",
     },
     {
         "tracking": "",

@@ -12,7 +12,8 @@ from .box import ROUNDING, Box
 from .parts import Along, filtered_grid, share_of
 from .place import AbstractPlace
 from .rejection import kept
-from .shapes import ASIDE, Leaf, bounds_it, size_of
+from .shapes import Leaf
+from .sides import ASIDE, bounds_it, size_of
 from .subdomains import alike, part_of, reaches_less, surfaces_of
 from .surfaces import picked
 

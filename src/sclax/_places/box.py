@@ -15,7 +15,8 @@ from .corners import Corner, reentrant
 from .holes import Hole, holes
 from .place import TIME, AbstractPlace
 from .rejection import kept, spread
-from .shapes import COUNT, AbstractShape, BallShape, BoxShape, Combined, lies_beyond, size_of
+from .shapes import COUNT, AbstractShape, BoxShape, Combined
+from .sides import lies_beyond, size_of
 from .sobol import fixed_sobol, sobol
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from .parts import Cut
 
 ROUNDING = 1e-6  # of a side: what single precision does to its ends
-ROOMY = 3  # dimensions beyond which a ball leaves most of its box empty: 84 % of five, 99.8 % of ten
 OUTLINE = 1e-3  # of a shape's size: how far a given point may be outside, as those of a coarse outline are
 
 
@@ -324,9 +324,9 @@ class Box(AbstractPlace):
 
     def _in_shape(self, n: int, draw: Callable[["Box", int], Array]) -> Float[Array, "n k"]:
         shape = self.shape
-        if isinstance(shape, BallShape) and len(shape.names) > ROOMY and not shape.parameters:
-            return spread(self, shape, draw, n)
         assert shape is not None
+        if shape.spreads:
+            return spread(self, shape, draw, n)
         inside = lambda w: shape.encloses(*shape.located(self.names, w))
         return kept(lambda m: draw(self.bounding, m), inside, n, self.share)
 

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .shapes import AbstractShape, size_of
+from .shapes import AbstractShape
+from .sides import size_of
 
 ROUND = 7200  # points of a small circle by which an angle is measured
 NEAR = 1e-4  # of the shape's size: the circle's radius

@@ -16,7 +16,7 @@ from .box import ROUNDING, Box
 from .face import Face
 from .place import AbstractPlace
 from .rejection import kept
-from .shapes import ASIDE, size_of
+from .sides import ASIDE, size_of
 from .sobol import fixed_sobol
 
 LEAST = 0.01  # of a face: less is where a round shape touches it

@@ -94,8 +94,9 @@ def _part(owner: str, part: Box, domain: Box) -> Box:
     for name in part.names:
         if name not in domain.names:
             raise ValueError(
-                f"{owner}: `on` has the coordinate `{name}`, which is none of {checks.listed(domain.names)}; leave it "
-                "out." + checks.nearest(name, domain.names)
+                f"{owner}: `on` has the coordinate `{name}`, which is none of "
+                f"{'space' if domain.names == domain.space else 'the domain'} ({checks.listed(domain.names)}); leave "
+                "it out." + checks.nearest(name, domain.names)
             )
         (low, high), (least, most) = part.ends(name), domain.ends(name)
         slack = ROUNDING * (most - least)

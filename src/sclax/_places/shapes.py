@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
 from .._base import Scalar
 from .sobol import fixed_sobol
@@ -30,9 +30,8 @@ from .surfaces import (
 
 Ranges = Mapping[str, tuple[float, float]]  # of parameters
 Bounds = tuple[tuple[float, ...], tuple[float, ...]]  # lower and upper ends, by coordinate
-ASIDE = 1e-5  # of a shape's size: how far to both sides of a surface one looks for what is inside
 COUNT = 2**17  # points by which a volume without a formula is counted
-Integer = Int[Array, ""]
+ROOMY = 3  # dimensions beyond which a ball leaves most of its box empty: 84 % of five, 99.8 % of ten
 LOOKS = 2**10  # points of a surface that say where it lies
 
 
@@ -61,6 +60,25 @@ class AbstractShape(eqx.Module):
     def composed(self, levels: Sequence[Scalar]) -> Scalar:
         """The level that follows from those."""
         return levels[0]
+
+    @property
+    def operands(self) -> tuple["AbstractShape", ...]:
+        """The shapes that it combines."""
+        return ()
+
+    @property
+    def whole(self) -> "AbstractShape | None":
+        """The shape of which it is a part, where it says so: a ∧ b is a part of a."""
+        return None
+
+    @property
+    def spreads(self) -> bool:
+        """Whether `spread` fills it evenly, and better than what is inside of its box does."""
+        return False
+
+    def spread(self, unit: Float[Array, "n k"]) -> Float[Array, "n d"]:
+        """From the unit cube of one more dimension to the shape, so that uniform stays uniform."""
+        raise NotImplementedError
 
     @abc.abstractmethod
     def bump(self, x: Spot, at: At) -> Scalar:
@@ -133,9 +151,12 @@ class BallShape(AbstractShape):
     def encloses(self, x, at):
         return jnp.sum(self._away(x, at) ** 2) <= number(self.radius, at) ** 2
 
-    def spread(self, unit: Float[Array, "n k"]) -> Float[Array, "n d"]:
-        """From the unit cube of one more dimension to the ball, so that uniform stays uniform: the direction of normal
-        numbers, and the root of the last one as its radius."""
+    @property
+    def spreads(self):
+        return len(self.names) > ROOMY and not self.parameters
+
+    def spread(self, unit):
+        """The direction of normal numbers, and the root of the last one as the radius."""
         d, least = len(self.names), 1e-6
         normals = jax.scipy.special.ndtri(jnp.clip(unit[:, :d], least, 1 - least))
         direction = normals / jnp.sqrt(jnp.sum(normals**2, axis=1, keepdims=True))
@@ -282,6 +303,14 @@ class Combined(AbstractShape):
         self.first, self.second, self.signs, self.names = first, second, signs, first.names
         self.enclosed = None if first.parameters or second.parameters else _together(first, second, signs)
 
+    @property
+    def operands(self):
+        return self.first, self.second
+
+    @property
+    def whole(self):
+        return self.first if self.signs == (1, 1, 1) else None
+
     def level(self, x, at):
         return self.composed(self.levels(x, at))
 
@@ -328,31 +357,6 @@ class Combined(AbstractShape):
 
     def fixing(self, values):
         return Combined(self.first.fixing(values), self.second.fixing(values), self.signs)
-
-
-def size_of(shape: AbstractShape, at: At) -> float:
-    """The longest side of the box round a shape."""
-    lower, upper = shape.bounds({name: (float(value), float(value)) for name, value in at.items()})
-    return max(high - low for low, high in zip(lower, upper, strict=True))
-
-
-def lies_beyond(shape: AbstractShape, x: Spot, at: At, slack: float) -> Bool[Array, ""]:
-    """Whether a point is outside a shape, and still is when moved back by `slack`."""
-    uphill = jnp.nan_to_num(jax.grad(shape.level)(x, at))  # a disk has none at its centre
-    return shape.level(x - slack * uphill / jnp.maximum(jnp.sqrt(jnp.sum(uphill**2)), 1e-30), at) > 0
-
-
-def bounds_it(whole: AbstractShape, which: Integer, x: Spot, outward: Spot, at: At, aside: float) -> Bool[Array, ""]:
-    """Whether a point of the surface of that number bounds the whole shape: inside to one side, outside to the other.
-    Where surfaces coincide, inside on the same side, it counts once, as a point of the first."""
-    leaves = whole.leaves()
-    number = jnp.arange(len(leaves))
-    # On which side of its own shape a point within is, whatever rounding says.
-    side = jnp.asarray([1.0 if leaf.flipped else -1.0 for leaf in leaves], x.dtype)
-    within = jnp.where(number == which, side, jnp.stack(whole.levels(x - aside * outward, at)))
-    beyond = jnp.where(number == which, -side, jnp.stack(whole.levels(x + aside * outward, at)))
-    coincide = jnp.any((within * side > 0) & (beyond * side < 0) & (number < which))
-    return (whole.composed(tuple(within)) < 0) & (whole.composed(tuple(beyond)) > 0) & ~coincide
 
 
 def _together(first: AbstractShape, second: AbstractShape, signs: tuple[int, int, int]) -> float | None:

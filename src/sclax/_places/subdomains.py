@@ -29,9 +29,7 @@ def within_it(shape: AbstractShape, whole: AbstractShape | None) -> AbstractShap
     """The shape among those of which a whole consists, with the numbers that a problem has given to its lengths."""
     if whole is None or alike(shape, whole):
         return whole
-    if not isinstance(whole, Combined):
-        return None
-    return within_it(shape, whole.first) or within_it(shape, whole.second)
+    return next((found for part in whole.operands if (found := within_it(shape, part)) is not None), None)
 
 
 def part_of(part: Box, domain: Box) -> Box:
@@ -40,11 +38,7 @@ def part_of(part: Box, domain: Box) -> Box:
     inside = _reaching(part, domain)
     if part.shape is None or alike(part.shape, domain.shape) or not set(part.shape.names) <= set(domain.names):
         return inside
-    if (
-        isinstance(part.shape, Combined)
-        and part.shape.signs == (1, 1, 1)
-        and alike(part.shape.first, domain.as_shape())
-    ):
+    if part.shape.whole is not None and alike(part.shape.whole, domain.as_shape()):
         return inside.around(part.shape)  # which is a part of this domain already
     unknown = set(part.shape.parameters) - set(domain.names)
     if unknown:

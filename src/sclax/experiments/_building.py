@@ -152,9 +152,11 @@ def _invariance(run: Run) -> zoo.Row:
         Mode.chains: PersistentChains(8 if run.scale.reduced else 1000),
         Mode.fast: None,
     }
-    constraints = {"pde": equation <= 1e-3}
+    # The paper's tolerance lets u be off by 3 % from one period to the next; the default can ask for a tenth of that.
+    tolerance = 1e-5 if run.mode is Mode.fast else 1e-3
+    constraints = {"pde": equation <= tolerance}
     if run.experiment.method == "scl":
-        constraints["period"] = worst_case(Invariance(t=_period), sampler=chains[run.mode]) <= 1e-3
+        constraints["period"] = worst_case(Invariance(t=_period), sampler=chains[run.mode]) <= tolerance
     problem = Problem(
         domain=Box(x=(0, 2 * jnp.pi), t=(0, 1)),
         objective=average(Initial(_wave), n=256) + average(Periodic("x"), n=100),
