@@ -145,6 +145,37 @@ def test_values_on_the_boundary_of_a_shape_hold_by_construction():
     assert np.max(np.abs(jax.vmap(model)(inside)[:, 0] - inside[:, 0] * inside[:, 1])) > 1e-2
 
 
+def test_the_smooth_distance_to_a_mesh_is_two_times_differentiable():
+    import trimesh
+
+    cube = scl.Mesh(trimesh.creation.box((2, 2, 2)))
+    points = np.asarray(cube.uniform(200, jr.key(0)))
+    everywhere = np.concatenate([points, 1.5 * points, np.eye(3), np.zeros((1, 3))])  # outside and on the surface too
+    near_face = 0.8 + 0.15 * points[:, :1], 0.3 * points[:, 1:]  # 0.3 and more from where two faces are as near
+    with jax.enable_x64(True):
+        slope, bend = (jax.vmap(f(cube.distance)) for f in (jax.grad, jax.hessian))
+        everywhere = jnp.asarray(everywhere, float)
+        assert np.all(np.isfinite(slope(everywhere)))
+        assert np.all(np.isfinite(jax.vmap(jax.grad(lambda x: cube.shape.level(x, {})))(everywhere)))
+        step = 1e-5 * jnp.eye(3)
+        differences = jnp.stack([(slope(everywhere + s) - slope(everywhere - s)) / 2e-5 for s in step], axis=-1)
+        assert np.max(np.abs(bend(everywhere)[:200])) > 1  # where it bends from one face to the next
+        np.testing.assert_allclose(bend(everywhere)[:-4], differences[:-4], atol=1e-3)
+        z = jnp.concatenate(near_face, axis=1)
+        np.testing.assert_allclose(jax.vmap(cube.distance)(z), 1 - z[:, 0], atol=1e-5)
+        np.testing.assert_allclose(slope(z), jnp.broadcast_to(jnp.asarray([-1.0, 0.0, 0.0]), z.shape), atol=1e-3)
+
+
+def test_the_smooth_distance_to_a_mesh_has_the_curvature_of_its_surface():
+    """Of a ball: the Laplacian of 1 − r is −2/r; a triangle has none, and their edges all of it: on average."""
+    ball = part()
+    points = ball.uniform(40_000, jr.key(0))
+    radius = np.linalg.norm(points, axis=1)
+    points, radius = points[(radius > 0.4) & (radius < 0.9)], radius[(radius > 0.4) & (radius < 0.9)]
+    found = jax.jit(jax.vmap(lambda z: jnp.trace(jax.hessian(ball.distance)(z))))(points)
+    assert np.mean(found) == pytest.approx(-np.mean(2 / radius), rel=0.05)
+
+
 def test_corners_that_point_into_a_domain_are_found_and_known_to_networks():
     """Of an L one, with an angle of 3π/2; r^(2/3) cos(2φ/3) vanishes on both edges there, and is harmonic."""
     for domain in (
