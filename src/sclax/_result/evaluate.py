@@ -110,7 +110,8 @@ def error_map(
             return float(jnp.sqrt(wrong / size))
         found = np.asarray(_on_grid(bare, model, grid, jnp.asarray(values)), float)
         true = np.stack([on_grid[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
-        there = np.isfinite(true)  # a reference on a shape is NaN outside
+        # A reference on a shape is NaN outside, or goes on where nothing was trained.
+        there = np.isfinite(true) & inside(problem, _mesh(bare, grid, jnp.asarray(values)))[:, None]
         wrong = without_constants(free, np.where(there, found - true, np.nan))
         return float(np.linalg.norm(wrong[there]) / np.linalg.norm(true[there]))
 
