@@ -7,6 +7,7 @@ from jaxtyping import Array, Float
 
 from .._base import Point, checks, signature
 from .._places import Box
+from ._embeddings import check_settled
 
 DISTANCE = "distance"
 
@@ -36,6 +37,7 @@ class HardConstraint(eqx.Module):
         domain: Box,
         unknowns: tuple[str, ...] = ("u",),
     ):
+        check_settled(domain)
         self.network, self.function, self.domain, self.unknowns = network, function, domain, tuple(unknowns)
         known = (*self.unknowns, *domain.names, DISTANCE)
         for name in signature(function, "HardConstraint", taken=known):
