@@ -1,5 +1,7 @@
 """Random compositions of shapes against shapely, and what is said of shapes that cannot be."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -71,6 +73,21 @@ def open_mesh():
     return trimesh.Trimesh(box.vertices, box.faces[:-1])
 
 
+@pytest.mark.parametrize(
+    ("outline", "area", "length"),
+    [
+        (shapely.Polygon([(0, 0), (2, 0), (2, 2), (0, 2)], [[(1, 0), (1.5, 1), (0.5, 1)]]), 3.5, 9 + math.sqrt(5)),
+        (shapely.MultiPolygon([shapely.box(0, 0, 1, 1), shapely.box(1, 1, 2, 2)]), 2.0, 8.0),
+        ({"x": [0, 1, 1, 2, 2, 1, 1, 0], "y": [0, 0, 1, 1, 2, 2, 1, 1]}, 2.0, 8.0),
+        ({"x": [0, 4, 4, 0, 0, 1, 0], "y": [0, 0, 4, 4, 3, 0, 1]}, 15.0, 14 + math.sqrt(10) + math.sqrt(2)),
+    ],
+)
+def test_outlines_may_touch_themselves(outline, area, length):
+    domain = scl.Polygon(outline)
+    assert domain.measure == pytest.approx(area)
+    assert domain.boundary.measure == pytest.approx(length, rel=1e-2)
+
+
 def measured(table):
     domain = square() - scl.Disk(x=0, y=0, radius=0.5)
     return scl.Problem(domain, objective=scl.average(scl.Observations(table)))
@@ -82,8 +99,16 @@ def test_points_of_a_coarse_outline_may_lie_a_little_beyond_it():
     assert measured({**on, "u": 0 * turns}).unknowns == ("u",)
 
 
+SQUARE = [(0, 0), (2, 0), (2, 2), (0, 2)]
 SLIPS = [
     (lambda: scl.Polygon({"x": [0, 1, 1, 0], "y": [0, 1, 0, 1]}), ("crosses itself", "edge 0", "in order")),
+    (lambda: scl.Polygon({"x": [-1, 0, 1, 1, 0, -1], "y": [-1, 0, 2, -2, 0, 1]}), ("crosses itself", "[0.0, 0.0]")),
+    (lambda: scl.Polygon({"x": [0, 2, 1, 1.5, -1], "y": [0, 0, 0, 1, -1]}), ("crosses itself", "edge 0")),
+    (lambda: scl.Polygon({"x": [0, 2, 2, 0, -1, -1, 0], "y": [0, 0, 2, 2, 0.5, 1, 1]}), ("crosses itself",)),
+    (lambda: scl.Polygon({"x": [0, 2, 2, 1, 1, 1, 0], "y": [0, 0, 2, 2, 1, 2, 2]}), ("along itself", "[1.0, 2.0]")),
+    (lambda: scl.Polygon(shapely.Polygon(SQUARE, [[(1, 1), (3, 1), (1, 1.5)]])), ("not valid", "[2 1", "make_valid")),
+    (lambda: scl.Polygon(shapely.Polygon(SQUARE, [[(3, 1), (4, 1), (4, 2)]])), ("not valid", "outside shell")),
+    (lambda: scl.Polygon(shapely.MultiPolygon([shapely.box(0, 0, 2, 2), shapely.box(1, 1, 3, 3)])), ("not valid",)),
     (lambda: scl.Polygon({"x": [0, 1, 2], "y": [0, 0, 0]}), ("no area",)),
     (lambda: scl.Polygon({"x": [0, 1], "y": [0, 0]}), ("three corners",)),
     (lambda: scl.Polygon("a hexagon"), ("dict of corners", "a hexagon")),

@@ -21,8 +21,8 @@ def check_settled(domain: Box) -> None:
     missing = [name for name in domain.shape.parameters if name not in domain.names]
     if missing:
         raise ValueError(
-            f"domain: its shape depends on {checks.listed(missing)}, which only a problem's `parameters` give: build the "
-            "model on `problem.domain`, or leave it to solve(problem, model=lambda domain, outputs, key: ...)."
+            f"domain: its shape depends on {checks.listed(missing)}, which only a problem's `parameters` give: build "
+            "the model on `problem.domain`, or leave it to solve(problem, model=lambda domain, outputs, key: ...)."
         )
 
 
