@@ -10,7 +10,7 @@ import numpy as np
 import scipy.ndimage
 from jaxtyping import Array, Float
 
-from .._base import Scalar, precision, require, signature
+from .._base import Scalar, precision, require, signature, told_in_words
 from .shapes import AbstractShape, Leaf
 from .surfaces import AbstractSurface, Edges, Spot, Triangles
 
@@ -53,7 +53,8 @@ class ImplicitShape(AbstractShape):
 
     def value(self, x: Spot) -> Float[Array, ""]:
         point = dict(zip(self.names, x, strict=True))
-        found = self.function(*(point[name] for name in signature(self.function, "Implicit", self.names)))
+        with told_in_words("Implicit"):
+            found = self.function(*(point[name] for name in signature(self.function, "Implicit", self.names)))
         return jnp.asarray(found, x.dtype)
 
     def level(self, x, at):
