@@ -265,6 +265,20 @@ def inside(problem: Problem, points: Points) -> np.ndarray:
     return np.asarray(_contained(problem.domain, points))
 
 
+def beyond_shape(problem: Problem, coordinates: Mapping[str, Any]) -> str | None:
+    """The first of some points that lies outside the domain's shape, by more than an outline of straight pieces."""
+    given = np.broadcast_arrays(*(np.asarray(coordinates[name], float) for name in problem.domain.names))
+    points = np.stack([array.ravel() for array in given], axis=-1)
+    outside = points[~inside(problem, jnp.asarray(points))]
+    for start in range(0, len(outside), BLOCK):
+        block = outside[start : start + BLOCK]
+        beyond = problem.domain.beyond_shape(block)
+        if np.any(beyond):
+            pairs = zip(problem.domain.names, block[beyond][0], strict=True)
+            return ", ".join(f"{name} = {value:.6g}" for name, value in pairs)
+    return None
+
+
 @eqx.filter_jit
 def _contained(domain: Box, points: Points) -> Bool[Array, " n"]:
     return jax.lax.map(domain.contains, points, batch_size=BLOCK)
