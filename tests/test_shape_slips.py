@@ -32,6 +32,15 @@ boxes = st.tuples(number, number, length, length).map(
         shapely.box(p[0], p[1], p[0] + p[2], p[1] + p[3]),
     )
 )
+
+
+def framed(x, y, a):
+    """A square with a square hole that lies off its middle."""
+    rim, hole = shapely.box(x, y, x + 2 * a, y + 2 * a), shapely.box(x + a / 4, y + a / 2, x + a, y + 1.5 * a)
+    return scl.Polygon(rim.difference(hole)), rim.difference(hole)
+
+
+frames = st.tuples(number, number, length).map(lambda p: framed(*p))
 triangles = st.tuples(number, number, length).map(lambda p: triangle(*p))
 SIGNS = {
     "|": (lambda a, b: a | b, lambda a, b: a.union(b)),
@@ -53,6 +62,24 @@ def test_what_is_inside_is_what_shapely_says(shapes, signs):
         if theirs.area < 1e-2:  # hardly anything is left
             return
         ours = SIGNS[sign][0](ours, shape)
+    assert_same(ours, theirs)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(st.tuples(*[st.one_of(disks, boxes, triangles, frames)] * 3), st.sampled_from("|&-"), st.sampled_from("|&-"))
+@example((framed(0, 0, 1), disk(0, 0, 0.5), disk(1, 1, 0.5)), "-", "|")
+@example((disk(0, 0, 1), framed(-0.5, -0.5, 0.5), triangle(0, 0, 0.5)), "-", "-")
+def test_within_brackets_too(shapes, outer, inner):
+    (a, theirs_a), (b, theirs_b), (c, theirs_c) = shapes
+    theirs = SIGNS[inner][1](theirs_b, theirs_c)
+    whole = SIGNS[outer][1](theirs_a, theirs)
+    if min(theirs.area, whole.area) < 1e-2:
+        return
+    assert_same(SIGNS[outer][0](a, SIGNS[inner][0](b, c)), whole)
+
+
+def assert_same(ours, theirs):
+    """The same points inside, area and length."""
     points = np.random.default_rng(0).uniform(-2.1, 3.1, (400, 2))
     away = shapely.distance(theirs.boundary, shapely.points(points)) > 1e-3
     inside = shapely.contains_xy(theirs, points[:, 0], points[:, 1])
