@@ -255,6 +255,21 @@ def test_what_is_periodic_is_said_once():
         bound(scl.Periodic("x", of=lambda x: x), LINE)
 
 
+def test_what_is_periodic_has_the_same_face_at_both_ends(x64):
+    """Of an L half of one face has no opposite, whichever way it lies; a hole between the faces is none of their."""
+    for x in ([0, 2, 2, 1, 1, 0], [2, 0, 0, 1, 1, 2]):
+        ell = scl.Polygon({"x": x, "y": [0, 0, 1, 1, 2, 2]}) * scl.Interval(t=(0, 1))
+        with pytest.raises(ValueError, match=r"Periodic: 50% of the face at x = . has no opposite at x = .*y = 1\.\d"):
+            bound(scl.Periodic("x"), ell)
+        assert bound(scl.Periodic("t"), ell).name == "periodic_t"
+    notched = PLANE - scl.Box(x=(0.5, 1), y=(0, 0.5))
+    with pytest.raises(ValueError, match=r"17% of the face at x = 0 has no opposite"):
+        bound(scl.Periodic("x"), notched)
+    for domain in (PLANE - scl.Disk(x=0.5, y=0, radius=0.3), notched - scl.Box(x=(0, 0.2), y=(0, 0.5))):
+        z, found = rows(bound(scl.Periodic("x"), domain), one(lambda x, y: x * y))
+        np.testing.assert_allclose(found[:, 0], -z[:, 1], atol=1e-12)
+
+
 def test_fixed_parameters_reach_conditions(x64):
     law = bound(scl.Initial(lambda x, beta: jnp.sin(beta * x)), LINE, parameters=("beta",))
     for beta, wrong in ((3.0, 0.0), (2.0, 1.0)):

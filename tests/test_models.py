@@ -27,6 +27,27 @@ def test_inputs_are_scaled_to_the_unit_cube(point, scaled):
     np.testing.assert_allclose(Rescale(DOMAIN)(jnp.asarray(point, float)), scaled, atol=1e-7)
 
 
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda domain: MLP(domain, width=2, depth=1, key=jr.key(0)),
+        lambda domain: scl.nn.Chebyshev(domain, terms=2),
+        lambda domain: PeriodicEmbedding(domain, "x"),
+        lambda domain: FourierFeatures(domain, key=jr.key(0)),
+        lambda domain: HardConstraint(lambda z: z[:1], lambda u, distance: u * distance, domain),
+    ],
+)
+def test_a_model_needs_the_ranges_of_a_shapes_parameters(build):
+    """Until these are known the box round a shape has no ends; that of a problem has."""
+    domain = scl.Disk(x=0, y=0, radius="r")
+    with pytest.raises(ValueError, match=r"depends on `r`.*`problem\.domain`"):
+        build(domain)
+    problem = scl.Problem(
+        domain, parameters={"r": (0.5, 1.0)}, constraints={"pde": scl.worst_case(lambda lap_u: lap_u) <= 1e-3}
+    )
+    assert np.all(np.isfinite(build(problem.domain)(jnp.asarray([0.1, 0.2, 0.7]))))
+
+
 def test_networks_see_scaled_coordinates_only():
     """The same weights on a stretched domain give the same values at corresponding points."""
     small, large = scl.Box(x=(0, 1), t=(0, 1)), scl.Box(x=(100, 300), t=(-7, 1))

@@ -109,6 +109,25 @@ def test_chains_reproduce_the_law(name, law):
     assert_law(drawn(SAMPLERS[name], box, density), box, density)
 
 
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_chains_reproduce_the_law_on_a_shape(name):
+    """On a disk with a hole: moments up to the second order by quadrature in polar coordinates, and nothing outside."""
+    plate = scl.Disk(x=0.0, y=0.0, radius=1.0) - scl.Disk(x=0.0, y=0.0, radius=0.4)
+    density = lambda w: (w[:, 0] + 0.5) ** 2 * (1 + w[:, 1] ** 2) + 0.05
+    points = np.asarray(drawn(SAMPLERS[name], plate, density), float)
+    radii = np.hypot(*points.T)
+    assert radii.min() >= 0.4 - 1e-6
+    assert radii.max() <= 1 + 1e-6
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    radius, angle = np.meshgrid(0.7 + 0.3 * nodes, np.arange(64) * 2 * np.pi / 64)
+    z = np.stack([(radius * np.cos(angle)).ravel(), (radius * np.sin(angle)).ravel()], axis=1)
+    mass = (weights * radius).ravel() * density(z)
+    moments = lambda z: np.stack([z[:, 0], z[:, 1], z[:, 0] ** 2, z[:, 0] * z[:, 1], z[:, 1] ** 2], axis=1)
+    mean = mass @ moments(z) / mass.sum()
+    spread = np.sqrt(mass @ (moments(z) - mean) ** 2 / mass.sum() / len(points))
+    assert np.all(np.abs(moments(points).mean(0) - mean) < 5 * spread)
+
+
 @pytest.mark.parametrize("law", ["ramp 1d", "coupled 3d"])
 def test_metropolis_agrees_with_blackjax(law):
     """The same walk by blackjax, log ψ = −∞ outside: same mean, variance and acceptance rate."""

@@ -1,5 +1,7 @@
 """Random compositions of shapes against shapely, and what is said of shapes that cannot be."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -30,6 +32,15 @@ boxes = st.tuples(number, number, length, length).map(
         shapely.box(p[0], p[1], p[0] + p[2], p[1] + p[3]),
     )
 )
+
+
+def framed(x, y, a):
+    """A square with a square hole that lies off its middle."""
+    rim, hole = shapely.box(x, y, x + 2 * a, y + 2 * a), shapely.box(x + a / 4, y + a / 2, x + a, y + 1.5 * a)
+    return scl.Polygon(rim.difference(hole)), rim.difference(hole)
+
+
+frames = st.tuples(number, number, length).map(lambda p: framed(*p))
 triangles = st.tuples(number, number, length).map(lambda p: triangle(*p))
 SIGNS = {
     "|": (lambda a, b: a | b, lambda a, b: a.union(b)),
@@ -51,6 +62,24 @@ def test_what_is_inside_is_what_shapely_says(shapes, signs):
         if theirs.area < 1e-2:  # hardly anything is left
             return
         ours = SIGNS[sign][0](ours, shape)
+    assert_same(ours, theirs)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(st.tuples(*[st.one_of(disks, boxes, triangles, frames)] * 3), st.sampled_from("|&-"), st.sampled_from("|&-"))
+@example((framed(0, 0, 1), disk(0, 0, 0.5), disk(1, 1, 0.5)), "-", "|")
+@example((disk(0, 0, 1), framed(-0.5, -0.5, 0.5), triangle(0, 0, 0.5)), "-", "-")
+def test_within_brackets_too(shapes, outer, inner):
+    (a, theirs_a), (b, theirs_b), (c, theirs_c) = shapes
+    theirs = SIGNS[inner][1](theirs_b, theirs_c)
+    whole = SIGNS[outer][1](theirs_a, theirs)
+    if min(theirs.area, whole.area) < 1e-2:
+        return
+    assert_same(SIGNS[outer][0](a, SIGNS[inner][0](b, c)), whole)
+
+
+def assert_same(ours, theirs):
+    """The same points inside, area and length."""
     points = np.random.default_rng(0).uniform(-2.1, 3.1, (400, 2))
     away = shapely.distance(theirs.boundary, shapely.points(points)) > 1e-3
     inside = shapely.contains_xy(theirs, points[:, 0], points[:, 1])
@@ -71,6 +100,21 @@ def open_mesh():
     return trimesh.Trimesh(box.vertices, box.faces[:-1])
 
 
+@pytest.mark.parametrize(
+    ("outline", "area", "length"),
+    [
+        (shapely.Polygon([(0, 0), (2, 0), (2, 2), (0, 2)], [[(1, 0), (1.5, 1), (0.5, 1)]]), 3.5, 9 + math.sqrt(5)),
+        (shapely.MultiPolygon([shapely.box(0, 0, 1, 1), shapely.box(1, 1, 2, 2)]), 2.0, 8.0),
+        ({"x": [0, 1, 1, 2, 2, 1, 1, 0], "y": [0, 0, 1, 1, 2, 2, 1, 1]}, 2.0, 8.0),
+        ({"x": [0, 4, 4, 0, 0, 1, 0], "y": [0, 0, 4, 4, 3, 0, 1]}, 15.0, 14 + math.sqrt(10) + math.sqrt(2)),
+    ],
+)
+def test_outlines_may_touch_themselves(outline, area, length):
+    domain = scl.Polygon(outline)
+    assert domain.measure == pytest.approx(area)
+    assert domain.boundary.measure == pytest.approx(length, rel=1e-2)
+
+
 def measured(table):
     domain = square() - scl.Disk(x=0, y=0, radius=0.5)
     return scl.Problem(domain, objective=scl.average(scl.Observations(table)))
@@ -82,8 +126,16 @@ def test_points_of_a_coarse_outline_may_lie_a_little_beyond_it():
     assert measured({**on, "u": 0 * turns}).unknowns == ("u",)
 
 
+SQUARE = [(0, 0), (2, 0), (2, 2), (0, 2)]
 SLIPS = [
     (lambda: scl.Polygon({"x": [0, 1, 1, 0], "y": [0, 1, 0, 1]}), ("crosses itself", "edge 0", "in order")),
+    (lambda: scl.Polygon({"x": [-1, 0, 1, 1, 0, -1], "y": [-1, 0, 2, -2, 0, 1]}), ("crosses itself", "[0.0, 0.0]")),
+    (lambda: scl.Polygon({"x": [0, 2, 1, 1.5, -1], "y": [0, 0, 0, 1, -1]}), ("crosses itself", "edge 0")),
+    (lambda: scl.Polygon({"x": [0, 2, 2, 0, -1, -1, 0], "y": [0, 0, 2, 2, 0.5, 1, 1]}), ("crosses itself",)),
+    (lambda: scl.Polygon({"x": [0, 2, 2, 1, 1, 1, 0], "y": [0, 0, 2, 2, 1, 2, 2]}), ("along itself", "[1.0, 2.0]")),
+    (lambda: scl.Polygon(shapely.Polygon(SQUARE, [[(1, 1), (3, 1), (1, 1.5)]])), ("not valid", "[2 1", "make_valid")),
+    (lambda: scl.Polygon(shapely.Polygon(SQUARE, [[(3, 1), (4, 1), (4, 2)]])), ("not valid", "outside shell")),
+    (lambda: scl.Polygon(shapely.MultiPolygon([shapely.box(0, 0, 2, 2), shapely.box(1, 1, 3, 3)])), ("not valid",)),
     (lambda: scl.Polygon({"x": [0, 1, 2], "y": [0, 0, 0]}), ("no area",)),
     (lambda: scl.Polygon({"x": [0, 1], "y": [0, 0]}), ("three corners",)),
     (lambda: scl.Polygon("a hexagon"), ("dict of corners", "a hexagon")),
@@ -104,6 +156,14 @@ SLIPS = [
     (lambda: square().boundary["left"], ("'left'", "domain.face(x=0)")),
     (lambda: square().boundary.where(lambda x: x > 2), ("fulfils the condition",)),
     (lambda: square().boundary.where(lambda z: z > 0), ("`z`", "`x`, `y`")),
+    (lambda: square().boundary.where(lambda x, y: x > 0 and y > 0), ("where: ", "`and`", "(one) & (other)")),
+    (lambda: square().boundary.where(lambda x: np.sign(x) > 0), ("where: ", "numpy", "jax.numpy")),
+    (lambda: square().boundary.where(lambda x: math.sin(x) > 0), ("where: ", "math.sin")),
+    (
+        lambda: scl.Implicit(lambda x, y: np.maximum(x, y) - 1, x=(-2, 2), y=(-2, 2)),
+        ("Implicit: ", "numpy", "jax.numpy"),
+    ),
+    (lambda: scl.Implicit(lambda x, y: x if x > y else y, x=(-2, 2), y=(-2, 2)), ("Implicit: ", "jnp.where")),
     (lambda: scl.Disk(x=0, y=0, radius=1).face(x=1), ("no part of the domain", "'x': 1.0")),
     (lambda: square().face(x=3), ("must lie in its interval", "3.0")),
     (lambda: scl.Disk(x=0, y=0, radius=-1), ("`radius`", "positive", "-1")),

@@ -111,6 +111,103 @@ def test_draws_of_the_boundary_lie_on_it_evenly_with_outward_normals(name):
     assert flux == pytest.approx(domain.dimension * domain.measure, abs=4 * spread + 3e-3 * domain.measure)
 
 
+def around(points, x, y, radii=(1.0, 1.0)):
+    """The turn of points round a centre, as the angle of an ellipse's parametrisation, from 0 to 1."""
+    return np.arctan2((points[:, 1] - y) / radii[1], (points[:, 0] - x) / radii[0]) / (2 * np.pi) % 1
+
+
+def on_circles(points):
+    """Of a disk with a hole: 40 cells on the one circle and 12 on the other."""
+    hole = np.hypot(points[:, 0] - 0.2, points[:, 1]) < 0.3 + 1e-4
+    cell = np.where(hole, 40 + around(points, 0.2, 0) // (1 / 12), around(points, 0, 0) // (1 / 40))
+    return cell, np.concatenate([np.full(40, 1 / 40), np.full(12, 0.3 / 12)])
+
+
+def on_the_ell(points):
+    """Eight pieces of each edge."""
+    corners = np.asarray([(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)], float)
+    way = np.roll(corners, -1, axis=0) - corners
+    along = np.einsum("nei,ei->ne", points[:, None] - corners, way) / np.sum(way**2, axis=1)
+    off = np.linalg.norm(points[:, None] - corners - np.clip(along, 0, 1)[..., None] * way, axis=-1)
+    edge = np.argmin(off, axis=1)
+    piece = np.clip(along[np.arange(len(points)), edge] * 8, 0, 7).astype(int)
+    return edge * 8 + piece, np.repeat(np.linalg.norm(way, axis=1), 8)
+
+
+def on_the_ellipse(points):
+    """48 cells of the angle, their lengths by a fine sum."""
+    middles = (np.arange(48 * 100) + 0.5) * 2 * np.pi / 4800
+    speed = np.hypot(2 * np.sin(middles), np.cos(middles))
+    return around(points, 0, 0, (2.0, 1.0)) // (1 / 48), speed.reshape(48, 100).sum(axis=1)
+
+
+def on_the_sphere(points):
+    """By Archimedes zones of the same height have the same area."""
+    turn, height = around(points, 0, 1), (points[:, 2] / 0.5 + 1) / 2
+    return turn // 0.1 * 8 + np.clip(height * 8, 0, 7) // 1, np.ones(80)
+
+
+def brick():
+    import trimesh
+
+    return scl.Mesh(trimesh.creation.box((2.0, 1.0, 0.5)))
+
+
+def on_the_brick(points):
+    """Four by four cells of each face."""
+    sides = np.asarray([2.0, 1.0, 0.5])
+    unit = points / sides + 0.5
+    axis = np.argmax(np.abs(unit - 0.5), axis=1)
+    others = np.stack([np.delete(np.arange(3), a) for a in range(3)])[axis]
+    one, two = (np.clip(np.take_along_axis(unit, others[:, k : k + 1], 1)[:, 0] * 4, 0, 3) // 1 for k in (0, 1))
+    upper = unit[np.arange(len(points)), axis] > 0.5
+    return ((axis * 2 + upper) * 4 + one) * 4 + two, np.repeat(np.prod(sides) / sides, 32)
+
+
+def annulus():
+    return scl.Disk(x=0, y=0, radius=1) - scl.Disk(x=0.2, y=0, radius=0.3)
+
+
+@pytest.mark.parametrize(
+    ("domain", "cells"),
+    [
+        (annulus, on_circles),
+        (ell, on_the_ell),
+        (SHAPES["ellipse"], on_the_ellipse),
+        (SHAPES["ball"], on_the_sphere),
+        (brick, on_the_brick),
+    ],
+)
+def test_draws_of_the_boundary_are_uniform_by_length_or_area(domain, cells):
+    """Chi-square on cells of which the sizes are known."""
+    boundary, n = domain().boundary, 100_000
+    points = np.asarray(embed_all(boundary, jax.jit(lambda key: boundary.uniform(n, key))(jr.key(3))), float)
+    cell, sizes = cells(points)
+    found, expected = np.bincount(cell.astype(int), minlength=len(sizes)), n * sizes / sizes.sum()
+    assert len(found) == len(sizes)
+    degrees = len(sizes) - 1
+    assert np.sum((found - expected) ** 2 / expected) < degrees + 5 * math.sqrt(2 * degrees)
+
+
+@pytest.mark.parametrize(("domain", "away"), [("implicit", 0.0), ("lens", 0.0), ("brick", 0.1)])
+def test_normals_are_the_way_in_which_the_distance_falls(domain, away):
+    """By differences over the boundary; next to the edges of a mesh the distance is that to a rounded one."""
+    domain = brick() if domain == "brick" else SHAPES[domain]()
+    boundary, step = domain.boundary, 1e-3
+    w = boundary.sobol(500)
+    points, normals = embed_all(boundary, w), np.asarray(jax.vmap(boundary.normal)(w))
+    distance = jax.vmap(domain.distance)
+    slopes = np.stack(
+        [(distance(points + s) - distance(points - s)) / (2 * step) for s in step * np.eye(domain.dimension)], axis=1
+    )
+    outward = -slopes / np.linalg.norm(slopes, axis=1, keepdims=True)
+    if away:  # from the two nearest faces
+        sides = np.abs(np.abs(np.asarray(points)) - np.asarray([1.0, 0.5, 0.25]))
+        outward, normals = (v[np.sort(sides, axis=1)[:, 1] > away] for v in (outward, normals))
+        assert len(normals) > 100
+    assert np.mean(np.linalg.norm(outward - normals, axis=1) < 1e-2) > 0.98
+
+
 @pytest.mark.parametrize("name", ["disk", "ball", "ellipse", "holed", "ell", "ring", "union", "shell"])
 def test_normals_are_gradients_of_the_level(name):
     domain = SHAPES[name]()
@@ -143,6 +240,37 @@ def test_values_on_the_boundary_of_a_shape_hold_by_construction():
     np.testing.assert_allclose(jax.vmap(model)(edge)[:, 0], edge[:, 0] * edge[:, 1], atol=1e-4)
     inside = domain.uniform(100, jr.key(1))
     assert np.max(np.abs(jax.vmap(model)(inside)[:, 0] - inside[:, 0] * inside[:, 1])) > 1e-2
+
+
+def test_the_smooth_distance_to_a_mesh_is_two_times_differentiable():
+    import trimesh
+
+    cube = scl.Mesh(trimesh.creation.box((2, 2, 2)))
+    points = np.asarray(cube.uniform(200, jr.key(0)))
+    everywhere = np.concatenate([points, 1.5 * points, np.eye(3), np.zeros((1, 3))])  # outside and on the surface too
+    near_face = 0.8 + 0.15 * points[:, :1], 0.3 * points[:, 1:]  # 0.3 and more from where two faces are as near
+    with jax.enable_x64(True):
+        slope, bend = (jax.vmap(f(cube.distance)) for f in (jax.grad, jax.hessian))
+        everywhere = jnp.asarray(everywhere, float)
+        assert np.all(np.isfinite(slope(everywhere)))
+        assert np.all(np.isfinite(jax.vmap(jax.grad(lambda x: cube.shape.level(x, {})))(everywhere)))
+        step = 1e-5 * jnp.eye(3)
+        differences = jnp.stack([(slope(everywhere + s) - slope(everywhere - s)) / 2e-5 for s in step], axis=-1)
+        assert np.max(np.abs(bend(everywhere)[:200])) > 1  # where it bends from one face to the next
+        np.testing.assert_allclose(bend(everywhere)[:-4], differences[:-4], atol=1e-3)
+        z = jnp.concatenate(near_face, axis=1)
+        np.testing.assert_allclose(jax.vmap(cube.distance)(z), 1 - z[:, 0], atol=1e-5)
+        np.testing.assert_allclose(slope(z), jnp.broadcast_to(jnp.asarray([-1.0, 0.0, 0.0]), z.shape), atol=1e-3)
+
+
+def test_the_smooth_distance_to_a_mesh_has_the_curvature_of_its_surface():
+    """Of a ball: the Laplacian of 1 − r is −2/r; a triangle has none, and their edges all of it: on average."""
+    ball = part()
+    points = ball.uniform(40_000, jr.key(0))
+    radius = np.linalg.norm(points, axis=1)
+    points, radius = points[(radius > 0.4) & (radius < 0.9)], radius[(radius > 0.4) & (radius < 0.9)]
+    found = jax.jit(jax.vmap(lambda z: jnp.trace(jax.hessian(ball.distance)(z))))(points)
+    assert np.mean(found) == pytest.approx(-np.mean(2 / radius), rel=0.05)
 
 
 def test_corners_that_point_into_a_domain_are_found_and_known_to_networks():

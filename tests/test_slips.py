@@ -4,6 +4,7 @@ import math
 import operator
 import warnings
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -253,6 +254,45 @@ def test_extrapolation_is_said_once(solution, case):
         warnings.simplefilter("error")
         evaluate(solution)
         assert np.isfinite(solution(x=7.0, t=0.5, beta=2.0))
+
+
+def in_a_plate():
+    """x on a square with a hole at all times, untrained; one more each time, of which nothing was said."""
+    plate = (scl.Box(x=(-1, 1), y=(-1, 1)) - scl.Disk(x=0, y=0, radius=0.5)) * scl.Interval(t=(0, 1))
+    problem = scl.Problem(plate, constraints={"pde": scl.worst_case(lambda u_t, lap_u: u_t - lap_u) <= 1.0})
+    held = scl.nn.HardConstraint(lambda z: z[:1], lambda u: u, problem.domain)
+    method = scl.PrimalDual(optax.adam(1e-3), scl.DualAscent(1e-3))
+    history = scl.History.of(problem.constraints)
+    return scl.Solution(problem, held, method, {"pde": jnp.zeros(())}, history, scl.RESULTS.steps_done, 0)
+
+
+@pytest.mark.parametrize(
+    ("evaluate", "owner"),
+    [
+        (lambda s: s(x=[0.9, 0.1], y=0.2, t=0.5), "solution"),
+        (lambda s: s("u_x", x=[0.9, 0.1], y=0.2, t=0.5), "solution"),
+        (lambda s: s.residual("pde", x=[0.9, 0.1], y=0.2, t=0.5), "residual"),
+    ],
+)
+def test_extrapolation_into_a_hole_is_said_once(evaluate, owner):
+    solution = in_a_plate()
+    with pytest.warns(UserWarning, match="extrapolated") as caught:
+        evaluate(solution)
+    assert f"{owner}: x = 0.1, y = 0.2, t = 0.5 is outside the domain's shape" in str(caught[0].message)
+    assert caught[0].filename == __file__
+    evaluate(solution)  # warnings are errors
+
+
+def test_what_is_no_extrapolation_into_a_hole_is_not_said():
+    solution = in_a_plate()
+    turns = np.linspace(0, 2 * np.pi, 40)
+    for radius in (0.5, 0.5 - 5e-4):  # on the boundary, and on a coarse outline of it
+        solution(x=radius * np.cos(turns), y=radius * np.sin(turns), t=0.0)
+    solution.grid("u", "u_x", x=9, y=9, t=2)
+    at = lambda x: solution(x=x, y=0.0, t=0.0)
+    assert jax.grad(at)(0.1) == pytest.approx(1.0)  # of tracers nobody can tell where they are
+    np.testing.assert_allclose(jax.jit(jax.vmap(at))(jnp.asarray([0.1, 0.7])), [0.1, 0.7], rtol=1e-6)
+    assert not solution.told
 
 
 def test_the_closed_domain_is_no_extrapolation(solution):

@@ -104,6 +104,21 @@ def test_error_against_functions_datasets_and_nothing():
     assert held(small.bounded(), lambda z: z * 0).error() is None
 
 
+def test_error_on_a_grid_leaves_out_what_is_outside_a_shape():
+    """An exact solution has none, whatever the reference has in a hole; one that is off by a tenth has 0.1."""
+    problem = scl.Problem(
+        scl.Box(x=(-1, 1), y=(-1, 1)) - scl.Disk(x=0, y=0, radius=0.5),
+        constraints={"pde": scl.worst_case(lambda lap_u: lap_u) <= 1e-6},
+    )
+    axis = np.linspace(-1, 1, 41)
+    x, y = np.meshgrid(axis, axis, indexing="ij")
+    in_hole = x**2 + y**2 < 0.5**2 - 1e-6
+    for filling in (100.0, np.nan):
+        truth = xr.DataArray(np.where(in_hole, filling, x), {"x": axis, "y": axis}, ("x", "y"))
+        assert held(problem, lambda z: z[:1]).error(truth) == pytest.approx(0.0, abs=1e-6)
+        assert held(problem, lambda z: 1.1 * z[:1]).error(truth) == pytest.approx(0.1, rel=1e-5)
+
+
 def test_error_of_a_family_is_the_mean_over_its_parameters():
     """An error that grows with β: relative L2 is β/100 at each, and its mean over [1, 3] 0.02."""
     solution = held(convection(beta=(1.0, 3.0)), lambda z: ((1 + z[2] / 100) * jnp.sin(z[0] - z[2] * z[1]))[None])

@@ -12,6 +12,7 @@ from .files import replaced as replaced
 from .files import write_archive as write_archive
 from .functions import Traced as Traced
 from .functions import refreshed as refreshed
+from .functions import told_in_words as told_in_words
 from .modules import changed as changed
 from .modules import remade as remade
 from .signatures import signature as signature

@@ -1,5 +1,6 @@
 """Users' functions, told apart by what they compute."""
 
+import contextlib
 import dataclasses
 import re
 from collections.abc import Callable, Iterator
@@ -72,10 +73,11 @@ def refreshed(value: Any) -> Any:
     return value
 
 
-def _content(function: Callable[..., Any], arguments: tuple[Any, ...], owner: str) -> str:
+@contextlib.contextmanager
+def told_in_words(owner: str) -> Iterator[None]:
+    """What a user's function does that JAX cannot follow, as an error that says how to write it."""
     try:
-        # By a new function each time: what JAX knows of one that it has seen may be out of date.
-        found, shapes = jax.make_jaxpr(lambda *a: function(*a), return_shape=True)(*arguments)
+        yield
     except jax.errors.TracerArrayConversionError as error:
         raise ValueError(
             f"{owner}: it calls a function of numpy, which JAX cannot differentiate; use that of jax.numpy instead, "
@@ -84,13 +86,19 @@ def _content(function: Callable[..., Any], arguments: tuple[Any, ...], owner: st
     except jax.errors.TracerBoolConversionError as error:
         raise ValueError(
             f"{owner}: it decides by `if`, `and` or `or` on a value that is not known yet; use "
-            "jnp.where(condition, one, other)."
+            "jnp.where(condition, one, other), and (one) & (other) for `one and other`."
         ) from error
     except jax.errors.ConcretizationTypeError as error:
         raise ValueError(
             f"{owner}: it asks for the value of a quantity that is not known yet, by `float`, `int` or a function of "
             "`math`, say; use the functions of jax.numpy, jnp.sin for math.sin."
         ) from error
+
+
+def _content(function: Callable[..., Any], arguments: tuple[Any, ...], owner: str) -> str:
+    with told_in_words(owner):
+        # By a new function each time: what JAX knows of one that it has seen may be out of date.
+        found, shapes = jax.make_jaxpr(lambda *a: function(*a), return_shape=True)(*arguments)
     _check(jax.tree.leaves(shapes), owner)
     constants = list(_constants(found))
     if any(isinstance(constant, Tracer) for constant in constants):

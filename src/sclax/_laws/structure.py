@@ -6,6 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from .._base import Point, checks, signature
@@ -17,6 +18,7 @@ from .words import Derivative, Vocabulary
 
 BY = "Invariance(by=...)"
 PROBES = 4096  # points that show whether a map ever stays in the domain
+ALONE = 0.01  # of a face: fewer points without an opposite one are those that rounding puts beyond its edge
 
 
 class Jet(eqx.Module):
@@ -101,8 +103,25 @@ class Periodic(AbstractCondition):
         i = domain.names.index(self.coordinate)
         function, order = self._agreeing(vocabulary, i)
         place = domain.face(**{self.coordinate: domain.lower[i]})
+        if domain.shape is not None and self.coordinate in domain.shape.names:
+            self._check_opposite(domain, i)
         residual = PeriodicResidual(function, i, float(domain.lengths[i]))
         return Law(residual, place, f"periodic_{self.coordinate}", order)
+
+    def _check_opposite(self, domain: Box, i: int) -> None:
+        """Refuses shapes whose two faces are not each other's image."""
+        ends = domain.lower[i], domain.upper[i]
+        for here, there in (ends, ends[::-1]):
+            face, other = (domain.face(**{self.coordinate: end}) for end in (here, there))
+            w = face.sobol(PROBES)
+            alone = ~np.asarray(jax.vmap(other.contains)(w))
+            if np.mean(alone) > ALONE:
+                point = face.by_name(w[int(np.argmax(alone))], domain.names)
+                raise ValueError(
+                    f"Periodic: {np.mean(alone):.0%} of the face at {self.coordinate} = {here:g} has no opposite at "
+                    f"{self.coordinate} = {there:g}, the point {', '.join(f'{n} = {v:.4g}' for n, v in point.items())} "
+                    "for one: the domain does not go on there. Both faces must have the same form."
+                )
 
     @property
     def wraps(self) -> tuple[str, ...]:

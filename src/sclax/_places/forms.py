@@ -114,6 +114,12 @@ def Polygon(outline: Any, name: str | None = None, names: tuple[str, str] = ("x"
             raise ValueError(f"Polygon: as many numbers for each coordinate, got {[len(c) for c in columns]}.")
         rings = [_ring(np.stack(columns, axis=1), True)]
     elif hasattr(outline, "geom_type") and outline.geom_type in ("Polygon", "MultiPolygon"):
+        if not outline.is_valid:
+            explain = require("Polygon", "shapely.validation", "geometry").explain_validity
+            raise ValueError(
+                f"Polygon: the geometry is not valid: {explain(outline)}. Its rings may touch in points, and not cross "
+                "or overlap; shapely.make_valid(...) repairs many."
+            )
         pieces = getattr(outline, "geoms", (outline,))
         rings = []
         for piece in pieces:
@@ -134,17 +140,17 @@ def _ring(corners: np.ndarray, outer: bool) -> np.ndarray:
     corners = corners[np.any(corners != np.roll(corners, 1, axis=0), axis=1)]  # the first again at the end, say
     if len(corners) < 3:
         raise ValueError(f"Polygon: a ring needs three corners or more, got {len(corners)}.")
+    if np.linalg.matrix_rank(corners - corners[0]) < 2:
+        raise ValueError("Polygon: the outline encloses no area; its corners lie on a line.")
     crossing = self_crossing(corners)
     if crossing is not None:
         i, j = crossing
         raise ValueError(
-            f"Polygon: the outline crosses itself: edge {i} from {corners[i].tolist()} and edge {j} from "
-            f"{corners[j].tolist()}. Give the corners in order along the outline."
+            f"Polygon: the outline crosses itself, or runs along itself: edge {i} from {corners[i].tolist()} and edge "
+            f"{j} from {corners[j].tolist()}. Give the corners in order along the outline."
         )
     nexts = np.roll(corners, -1, axis=0)
     area = np.sum(corners[:, 0] * nexts[:, 1] - nexts[:, 0] * corners[:, 1])
-    if area == 0:
-        raise ValueError("Polygon: the outline encloses no area; its corners lie on a line.")
     return corners if (area > 0) == outer else corners[::-1]
 
 

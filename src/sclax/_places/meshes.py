@@ -7,13 +7,15 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.ndimage
 from jaxtyping import Array, Float
 
-from .._base import precision, require, signature
+from .._base import Scalar, precision, require, signature, told_in_words
 from .shapes import AbstractShape, Leaf
 from .surfaces import AbstractSurface, Edges, Spot, Triangles
 
 CELLS = {2: 400, 3: 64}  # along the longest side, of the grid on which a function is looked at
+AROUND = 16  # cells round a grid: what is beyond them changes a spline on it by less than 1e-9 of its size
 NEWTON = 3  # steps from an edge of the grid's contour to the surface
 
 
@@ -51,7 +53,8 @@ class ImplicitShape(AbstractShape):
 
     def value(self, x: Spot) -> Float[Array, ""]:
         point = dict(zip(self.names, x, strict=True))
-        found = self.function(*(point[name] for name in signature(self.function, "Implicit", self.names)))
+        with told_in_words("Implicit"):
+            found = self.function(*(point[name] for name in signature(self.function, "Implicit", self.names)))
         return jnp.asarray(found, x.dtype)
 
     def level(self, x, at):
@@ -120,10 +123,12 @@ def _contour(values: np.ndarray, axes: list[np.ndarray]) -> AbstractSurface:
 
 
 class MeshShape(AbstractShape):
-    """What is inside a closed surface of triangles; the signed distance to it is interpolated on a grid."""
+    """What is inside a closed surface of triangles; the signed distance to it is interpolated on a grid: linearly for
+    draws, and by cubic splines, two times differentiable, where it is differentiated."""
 
     surface: Triangles
     distances: Float[Array, "i j k"]
+    splines: Float[Array, "i+2 j+2 k+2"]  # the coefficients of B-splines that have these values
     names: tuple[str, ...] = eqx.field(static=True)
     lower: tuple[float, ...] = eqx.field(static=True)
     upper: tuple[float, ...] = eqx.field(static=True)
@@ -141,18 +146,32 @@ class MeshShape(AbstractShape):
         axes = [np.linspace(a - m, b + m, CELLS[3] + 1) for a, b, m in zip(self.lower, self.upper, margin, strict=True)]
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
         found = igl.signed_distance(grid, np.ascontiguousarray(flat), np.ascontiguousarray(np.asarray(faces, np.int64)))
+        distances = np.asarray(found[0]).reshape([len(axis) for axis in axes])
         with precision.double():
-            self.distances = jnp.asarray(np.asarray(found[0]).reshape([len(axis) for axis in axes]))
+            self.distances = jnp.asarray(distances)
+            self.splines = jnp.asarray(_coefficients(distances))
 
-    def level(self, x, at):
+    def _place(self, x: Spot) -> tuple[Spot, Scalar]:
+        """Where a point lies in the grid, in cells, and how far it is beyond it."""
         low, high = jnp.asarray(self.lower, x.dtype), jnp.asarray(self.upper, x.dtype)
         margin = 0.05 * (high - low)
         position = (x - low + margin) / (high - low + 2 * margin) * CELLS[3]
-        inside = jax.scipy.ndimage.map_coordinates(self.distances.astype(x.dtype), list(position), 1, mode="nearest")
-        return inside + jnp.sqrt(jnp.sum(jnp.maximum(jnp.maximum(low - margin - x, x - high - margin), 0.0) ** 2))
+        squares = jnp.sum(jnp.maximum(jnp.maximum(low - margin - x, x - high - margin), 0.0) ** 2)
+        # The root has no derivative at 0, which is all of the grid.
+        return position, jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1.0)), 0.0)
+
+    def level(self, x, at):
+        position, beyond = self._place(x)
+        distances = self.distances.astype(x.dtype)
+        return jax.scipy.ndimage.map_coordinates(distances, list(position), 1, mode="nearest") + beyond
 
     def bump(self, x, at):
-        return -self.level(x, at)
+        position, beyond = self._place(x)
+        position = jnp.clip(position, 0.0, CELLS[3])
+        cell = jnp.clip(jnp.floor(position).astype(int), 0, CELLS[3] - 1)
+        near = jax.lax.dynamic_slice(self.splines, tuple(cell), (4, 4, 4)).astype(x.dtype)
+        along = [_cubic(part) for part in position - cell]
+        return -jnp.einsum("ijk,i,j,k->", near, *along) - beyond
 
     def leaves(self):
         return (Leaf(self.surface, self.name),)
@@ -169,6 +188,20 @@ class MeshShape(AbstractShape):
 
     def fixing(self, values):
         return self
+
+
+def _coefficients(values: np.ndarray) -> np.ndarray:
+    """Those of the cubic B-splines that have given values on a grid, one more of them at each end."""
+    # A kink at the end, as the filter's own mirror has one, would be felt on the surface: go on straight instead.
+    further = np.pad(values, AROUND, "reflect", reflect_type="odd")
+    return scipy.ndimage.spline_filter(further, mode="mirror")[(slice(AROUND - 1, 1 - AROUND),) * values.ndim]
+
+
+def _cubic(t: Scalar) -> Float[Array, " 4"]:
+    """The four cubic B-splines that do not vanish in a cell, at a share t of it."""
+    left = 1 - t
+    inner = lambda t: 4 - 6 * t**2 + 3 * t**3
+    return jnp.stack([left**3, inner(t), inner(left), t**3]) / 6
 
 
 def closed(faces: np.ndarray) -> bool:

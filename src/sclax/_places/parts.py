@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from .._base import Key, Point, checks, signature
+from .._base import Key, Point, checks, signature, told_in_words
 from .box import ROUNDING, Box
 from .face import Face
 from .place import AbstractPlace
@@ -90,7 +90,8 @@ class Part(AbstractPart):
 
     def holds(self, z):
         point = dict(zip(self.names, z, strict=True))
-        found = self.condition(*(point[name] for name in signature(self.condition, "where", self.names)))
+        with told_in_words("where"):
+            found = self.condition(*(point[name] for name in signature(self.condition, "where", self.names)))
         return jnp.asarray(found, bool)
 
     @property

@@ -79,19 +79,37 @@ def _sign(level: Scalar) -> Spot | Scalar:
 
 
 def self_crossing(ring: np.ndarray) -> tuple[int, int] | None:
-    """The numbers of two edges of a ring that cross or touch though they are no neighbours; None where none do."""
-    count = len(ring)
-    ends = np.roll(ring, -1, axis=0)
-    cross = lambda o, a, b: (
-        (a[..., 0] - o[..., 0]) * (b[..., 1] - o[..., 1]) - (a[..., 1] - o[..., 1]) * (b[..., 0] - o[..., 0])
-    )
-    for i in range(count):
-        others = np.arange(i + 2, count if i else count - 1)
-        if not len(others):
-            continue
-        p, q, r, s = ring[i], ends[i], ring[others], ends[others]
-        sides = cross(p, q, r) * cross(p, q, s), cross(r, s, p) * cross(r, s, q)
-        crossing = others[(sides[0] < 0) & (sides[1] < 0)]
-        if len(crossing):
-            return i, int(crossing[0])
+    """The numbers of two edges of a ring that cross, in a corner of it too, or run along each other; None where none
+    do. Edges may touch: what is inside is told apart from what is outside all the same."""
+    befores, afters = np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0)
+    for i, (p, q) in enumerate(zip(ring, afters, strict=True)):
+        others = np.arange(i + 1, len(ring))
+        r, s = ring[others], afters[others]
+        across = (_turn(p, q, r) * _turn(p, q, s) < 0) & (_turn(r, s, p) * _turn(r, s, q) < 0)
+        if np.any(across):
+            return i, int(others[across][0])
+        # Other corners on this edge, its end left out: there the next edge begins.
+        on = (_turn(p, q, ring) == 0) & (np.sum((ring - p) * (ring - q), axis=1) <= 0) & np.any(ring != q, axis=1)
+        for j in np.flatnonzero(on & (np.arange(len(ring)) != i)):
+            back = befores[i] if np.all(ring[j] == p) else p
+            if _interlaced(*(np.stack([back, q, befores[j], afters[j]]) - ring[j])):
+                return i, int(j)
     return None
+
+
+def _turn(o: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Twice the area of triangles, positive where o, a, b go counterclockwise."""
+    return (a[..., 0] - o[..., 0]) * (b[..., 1] - o[..., 1]) - (a[..., 1] - o[..., 1]) * (b[..., 0] - o[..., 0])
+
+
+def _same_way(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(a[0] * b[1] == a[1] * b[0] and np.dot(a, b) > 0)
+
+
+def _interlaced(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> bool:
+    """Whether of directions from one point c and d are to different sides of a and b, or one is the same as one."""
+    if any(_same_way(one, other) for one in (a, b) for other in (c, d)):
+        return True
+    turns = np.arctan2(*np.stack([a, b, c, d]).T[::-1])
+    b_turn, c_turn, d_turn = (turns[1:] - turns[0]) % (2 * np.pi)
+    return bool((c_turn < b_turn) != (d_turn < b_turn))

@@ -110,7 +110,8 @@ def error_map(
             return float(jnp.sqrt(wrong / size))
         found = np.asarray(_on_grid(bare, model, grid, jnp.asarray(values)), float)
         true = np.stack([on_grid[u].transpose(*inner).values.ravel() for u in problem.unknowns], axis=-1)
-        there = np.isfinite(true)  # a reference on a shape is NaN outside
+        # A reference on a shape is NaN outside, or goes on where nothing was trained.
+        there = np.isfinite(true) & inside(problem, _mesh(bare, grid, jnp.asarray(values)))[:, None]
         wrong = without_constants(free, np.where(there, found - true, np.nan))
         return float(np.linalg.norm(wrong[there]) / np.linalg.norm(true[there]))
 
@@ -264,6 +265,20 @@ def inside(problem: Problem, points: Points) -> np.ndarray:
     if problem.domain.shape is None:
         return np.ones(len(points), bool)
     return np.asarray(_contained(problem.domain, points))
+
+
+def beyond_shape(problem: Problem, coordinates: Mapping[str, Any]) -> str | None:
+    """The first of some points that lies outside the domain's shape, by more than an outline of straight pieces."""
+    given = np.broadcast_arrays(*(np.asarray(coordinates[name], float) for name in problem.domain.names))
+    points = np.stack([array.ravel() for array in given], axis=-1)
+    outside = points[~inside(problem, jnp.asarray(points))]
+    for start in range(0, len(outside), BLOCK):
+        block = outside[start : start + BLOCK]
+        beyond = problem.domain.beyond_shape(block)
+        if np.any(beyond):
+            pairs = zip(problem.domain.names, block[beyond][0], strict=True)
+            return ", ".join(f"{name} = {value:.6g}" for name, value in pairs)
+    return None
 
 
 @eqx.filter_jit

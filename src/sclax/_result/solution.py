@@ -38,6 +38,9 @@ else:
     xr = lazy_loader.load("xarray")
 
 
+EXTRAPOLATED = "values there are extrapolated. This is said once for each solution."
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Solution(AbstractSolution):
     """A trained network with the problem that it solves; see `AbstractSolution` for what is not listed here.
@@ -64,16 +67,32 @@ class Solution(AbstractSolution):
                 self.told.append(name)
                 warnings.warn(
                     f"{owner}: `{name}` = {outside[0]} is outside {list(domain.ends(name))}, where nothing was "
-                    "trained: values there are extrapolated. This is said once for each solution.",
+                    f"trained: {EXTRAPOLATED}",
                     stacklevel=3,
                 )
                 return
+
+    def _tell_outside_shape(self, owner: str, coordinates: Mapping[str, Any]) -> None:
+        """The same of points outside the domain's shape."""
+        domain = self.problem.domain
+        if self.told or domain.shape is None or not set(domain.names) <= set(coordinates):
+            return
+        where = evaluate.beyond_shape(self.problem, coordinates)
+        if where is not None:
+            self.told.append("shape")
+            warnings.warn(f"{owner}: {where} is outside the domain's shape; {EXTRAPOLATED}", stacklevel=3)
 
     def _values(self, coordinates: Mapping[str, Any]) -> dict[str, np.ndarray]:
         with precision.of(self.model):
             points, shape = self._points("solution", coordinates)
             found = np.asarray(evaluate.values(self.problem, self.model, points)).T.reshape(-1, *shape)
         return dict(zip(self.problem.unknowns, found, strict=True))
+
+    def _quantity(self, name: str, coordinates: Mapping[str, Any]) -> np.ndarray:
+        with precision.of(self.model):
+            points, shape = self._points("solution", coordinates)
+            found = np.asarray(quantities.by_name(self.problem, self.model, name, points))
+        return found.reshape(shape + found.shape[1:])
 
     def __call__(self, *quantity: Any, **coordinates: Any) -> Array | dict[str, Array]:
         """The solution at named coordinates, which broadcast; a dict by name for several unknowns. With the name of a
@@ -86,7 +105,7 @@ class Solution(AbstractSolution):
             `solution(x=1.0, t=0.5)`; `solution("u_xx", x=xs, t=0.5)`; `jax.grad(lambda x: solution(x=x, t=0.5))(1.0)`
         """
         name = self._word(quantity)
-        coordinates = {**self._indifferent(name), **coordinates}
+        given, coordinates = coordinates, {**self._indifferent(name), **coordinates}
         if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(coordinates)):
             points, shape = self._points("solution", coordinates)
             found = quantities.differentiable(self.problem, self.model, name, points)
@@ -94,14 +113,14 @@ class Solution(AbstractSolution):
                 return found.reshape(shape + found.shape[1:])
             values = {u: found[:, k].reshape(shape) for k, u in enumerate(self.problem.unknowns)}
         elif name is not None:
-            with precision.of(self.model):
-                points, shape = self._points("solution", coordinates)
-                found = np.asarray(quantities.by_name(self.problem, self.model, name, points))
-            self._tell_outside("solution", coordinates)
-            return jnp.asarray(found.reshape(shape + found.shape[1:]))
+            found = jnp.asarray(self._quantity(name, coordinates))
+            self._tell_outside("solution", given)
+            self._tell_outside_shape("solution", given)
+            return found
         else:
             values = {u: jnp.asarray(array) for u, array in self._values(coordinates).items()}
-            self._tell_outside("solution", coordinates)
+            self._tell_outside("solution", given)
+            self._tell_outside_shape("solution", given)
         return values[self.problem.unknowns[0]] if len(values) == 1 else values
 
     def _indifferent(self, name: str | None) -> dict[str, float]:
@@ -162,7 +181,9 @@ class Solution(AbstractSolution):
         with precision.of(self.model):
             points, shape = self._points("grid", mesh)
             inside = evaluate.inside(self.problem, points).reshape(shape)
-        values = {name: np.asarray(self(name, **mesh)) for name in names} or self._values(mesh)
+        for name in names:
+            self._word((name,))
+        values = {name: self._quantity(name, mesh) for name in names} or self._values(mesh)
         for name in (name for name, array in values.items() if array.ndim > len(axes)):
             raise ValueError(f"grid: `{name}` is a vector; ask for its components, u_x and u_y say.")
         found = {name: np.where(inside, a, np.nan) for name, a in values.items()}
@@ -195,6 +216,7 @@ class Solution(AbstractSolution):
             w = points[:, jnp.asarray([self.problem.domain.names.index(n) for n in chart], dtype=int)]
             rows = np.asarray(eqx.filter_jit(law.rows)(self.model, self.problem.bare().parameters, w)).T
         self._tell_outside("residual", coordinates)
+        self._tell_outside_shape("residual", coordinates)
         parts = [jnp.asarray(row.reshape(shape)) for row in rows]
         return parts[0] if len(parts) == 1 else tuple(parts)
 

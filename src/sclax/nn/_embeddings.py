@@ -14,6 +14,18 @@ from .._base import Key, Point, checks
 from .._places import Box
 
 
+def check_settled(domain: Box) -> None:
+    """Refuses a domain whose shape depends on parameters that nobody has given yet: it has no ends to scale by."""
+    if domain.shape is None:
+        return
+    missing = [name for name in domain.shape.parameters if name not in domain.names]
+    if missing:
+        raise ValueError(
+            f"domain: its shape depends on {checks.listed(missing)}, which only a problem's `parameters` give: build "
+            "the model on `problem.domain`, or leave it to solve(problem, model=lambda domain, outputs, key: ...)."
+        )
+
+
 class Rescale(eqx.Module):
     """The affine map of a box onto [−1, 1]^d.
 
@@ -25,6 +37,7 @@ class Rescale(eqx.Module):
     upper: tuple[float, ...] = eqx.field(static=True)
 
     def __init__(self, domain: Box):
+        check_settled(domain)
         self.lower, self.upper = domain.lower, domain.upper
 
     @property

@@ -7,6 +7,7 @@ from jaxtyping import Array, Float
 
 from .._base import Point, checks, signature
 from .._places import Box
+from ._embeddings import check_settled
 
 DISTANCE = "distance"
 
@@ -16,7 +17,8 @@ class HardConstraint(eqx.Module):
 
     `function` gets the network's outputs by the names of the unknowns and the coordinates by theirs; for several
     unknowns it returns a tuple. `distance` is a smooth function that vanishes on the boundary of space, of a shape too,
-    like the distance to it.
+    like the distance to it. On a `Mesh` it is interpolated on a grid of 64 cells along each side, and the values are
+    exact to the size of its cells only: next to edges of the surface it is off by a few thousandths of a side.
 
     !!! example
         u(x, 0) = sin x exactly: `HardConstraint(net, lambda u, x, t: jnp.sin(x) + t * u, domain)`; u = g on all of the
@@ -35,6 +37,7 @@ class HardConstraint(eqx.Module):
         domain: Box,
         unknowns: tuple[str, ...] = ("u",),
     ):
+        check_settled(domain)
         self.network, self.function, self.domain, self.unknowns = network, function, domain, tuple(unknowns)
         known = (*self.unknowns, *domain.names, DISTANCE)
         for name in signature(function, "HardConstraint", taken=known):
