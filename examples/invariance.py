@@ -32,9 +32,9 @@ def solved(method=None, **constraints):
 # %%
 penalty = scl.Penalty(scl.soap(1e-3), weights={"objective": 100.0})
 solutions = {
-    "sum of losses": solved(penalty, pde=equation <= 1e-3),
-    "equation as a constraint": solved(pde=equation <= 1e-3),
-    "equation and period": solved(pde=equation <= 1e-3, period=period <= 1e-3),
+    "sum of losses": solved(penalty, pde=equation <= 1e-5),
+    "equation as a constraint": solved(pde=equation <= 1e-5),
+    "equation and period": solved(pde=equation <= 1e-5, period=period <= 1e-5),
 }
 result = solutions["equation and period"].error()
 
