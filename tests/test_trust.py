@@ -164,6 +164,26 @@ def test_an_inequality_that_just_binds_is_no_fold():
     assert "folds" not in verdict(rising, lambda z: 1 - 1e-4 * z[0]).words
 
 
+@pytest.mark.parametrize(
+    ("bend", "sign"), [(lambda u: u, scl.Inequality), (lambda u: jnp.maximum(u, 0.0), lambda law: law)]
+)
+def test_a_bound_far_from_zero_is_seen_where_it_is_broken(bend, sign):
+    """300 + 60 x is above 350 for x > 5/6: by 10 at most, of terms of 355."""
+    x = np.linspace(0, 1, 21)
+    above = lambda bound: scl.Problem(
+        domain=scl.Box(x=(0, 1)),
+        objective=scl.average(scl.Observations({"x": x}, 300 + 60 * x, noise=1.0)),
+        constraints={"bound": scl.worst_case(sign(lambda u: bend(u - bound))) <= 1e-4},
+    )
+    line = lambda z: 300 + 60 * z[0]
+    found = verdict(above(350.0), line)
+    shares = (np.arange(100_000) + 0.5) / 100_000
+    left = np.sqrt(np.mean(np.maximum(60 * shares - 50, 0.0) ** 2))
+    broken = line([shares[shares > 5 / 6]])
+    assert found.relative["bound"] == pytest.approx(left / np.sqrt(np.mean(broken**2)), rel=0.02)
+    assert verdict(above(370.0), line).relative["bound"] == 0.0
+
+
 # --- how many solutions ---
 
 
