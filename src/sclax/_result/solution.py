@@ -22,6 +22,8 @@ from jaxtyping import Array
 from .._base import checks, precision
 from .._laws import word
 from .._problem import Problem
+from .._spectral import Spectral
+from ..nn import Modes, Tiles
 from . import axes as axes_of
 from . import constraints, evaluate, quantities
 from .abstract import AbstractSolution, figures, moving_pictures
@@ -236,10 +238,18 @@ class Solution(AbstractSolution):
                 seed=seed,
                 unpriced=self.unpriced,
                 settled=[name for name in self.multipliers if settled(self.history, name)],
+                fitted=self._fitted,
                 remarks=constraints.remarks(self.tempered, self.relaxed),
                 unfinished=self._unfinished,
                 failures=self.failures,
             )
+
+    @property
+    def _fitted(self) -> bool:
+        """Whether it is polynomials that were fitted to all laws at once; a file does not say by which method."""
+        if self.method is None:
+            return isinstance(self.model, Tiles | Modes)
+        return isinstance(self.method, Spectral)
 
     def error(self, reference: Any = None) -> float | None:
         """The relative L2 error against `reference` (default: the problem's); None where there is none.
