@@ -313,8 +313,15 @@ def test_positive_unknowns_stay_positive_whatever_the_weights_are():
 # --- errors ---------------------------------------------------------------------------------------------------------
 
 
-def posed(parameters, law=lambda u: u, domain=UNIT):
-    return scl.Problem(domain=domain, parameters=parameters, objective=scl.average(law))
+def posed(parameters, law=lambda u: u, domain=UNIT, **more):
+    return scl.Problem(domain=domain, parameters=parameters, objective=scl.average(law), **more)
+
+
+def test_an_unknown_may_hide_in_a_quantity_that_a_law_names():
+    """Also in one that another is made of."""
+    quantities = {"flux": lambda u_x, c: c * u_x, "loss": lambda flux_x: -flux_x}
+    for law in (lambda flux_x: flux_x - 1, lambda loss: loss + 1):
+        assert "c" in posed({"c": scl.Unknown(1.0)}, law, quantities=quantities).sought
 
 
 @pytest.mark.parametrize(
@@ -322,6 +329,10 @@ def posed(parameters, law=lambda u: u, domain=UNIT):
     [
         (lambda: posed({"c": scl.Unknown(1.0)}), ("nothing asks for the parameter `c`", "argument of a law", "remove")),
         (lambda: posed({"a": scl.UnknownField("x")}), ("no law asks for the unknown `a`", "argument of", "remove")),
+        (
+            lambda: posed({"c": scl.Unknown(1.0)}, quantities={"q": lambda u_x, c: c * u_x}),
+            ("no law asks for the unknown `c`", "could be anything"),
+        ),
         (
             lambda: posed({"a": scl.UnknownField(("x", "y"))}, lambda u, a: u - a),
             ("`a`", "`y`", "no coordinate", "`x`"),
