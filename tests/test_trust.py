@@ -405,6 +405,15 @@ def test_two_values_on_one_face():
     assert "two values" not in notes(with_conditions(scl.Dirichlet(0.0), scl.Dirichlet(0.0, on=domain.face(x=0))))
 
 
+def test_two_values_on_a_round_boundary():
+    disk = scl.Disk(x=0, y=0, radius=1)
+    two = lambda one, other: with_conditions(scl.Dirichlet(one), scl.Dirichlet(other), domain=disk)
+    assert "two values of u at one part of the boundary, up to 1 apart" in notes(
+        two(0.0, 1.0), lambda z: 0.5 + 0 * z[0]
+    )
+    assert "two values" not in notes(two(lambda x: x, lambda x, y: x + 0 * y), lambda z: z[0])
+
+
 def test_where_nothing_is_prescribed_zero_is_a_solution():
     found = verdict(with_conditions(scl.Dirichlet(0.0)), nothing)
     assert found.solved
