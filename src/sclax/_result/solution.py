@@ -22,8 +22,6 @@ from jaxtyping import Array
 from .._base import checks, precision
 from .._laws import word
 from .._problem import Problem
-from .._spectral import Spectral
-from ..nn import Modes, Tiles
 from . import axes as axes_of
 from . import constraints, evaluate, quantities
 from .abstract import AbstractSolution, figures, moving_pictures
@@ -247,9 +245,7 @@ class Solution(AbstractSolution):
     @property
     def _fitted(self) -> bool:
         """Whether it is polynomials that were fitted to all laws at once; a file does not say by which method."""
-        if self.method is None:
-            return isinstance(self.model, Tiles | Modes)
-        return isinstance(self.method, Spectral)
+        return getattr(self.model if self.method is None else self.method, "fitted", False)
 
     def error(self, reference: Any = None) -> float | None:
         """The relative L2 error against `reference` (default: the problem's); None where there is none.
