@@ -330,14 +330,31 @@ def test_an_invariance_vanishes_on_functions_with_the_symmetry_and_only_there(x6
     ("condition", "message"),
     [
         (scl.Invariance(x=lambda x: x + 2.5), r"image of every point lies outside the domain.*units and signs"),
+        (scl.Invariance(x=lambda x: x + 2), r'every point.*by the whole length.*`Periodic\("x"\)`'),
+        (scl.Invariance(x=lambda x: x + 1.9998), r"image of almost every point lies outside the domain.*units"),
+        (scl.Invariance(x=lambda x: x), r"moves no point"),
         (scl.Invariance(x=lambda x: -x, by=lambda u: (u, u)), r"by=\.\.\.\): .* each of the unknowns `u`, got 2"),
         (scl.Invariance(z=lambda x: -x), r"unknown coordinate `z`; the domain has `x`"),
     ],
-    ids=["leaves the domain", "by of two", "coordinate"],
+    ids=["leaves the domain", "period", "rim", "identity", "by of two", "coordinate"],
 )
 def test_invariances_that_say_nothing_are_refused(condition, message):
     with pytest.raises(ValueError, match=message):
         scl.Problem(domain=SIDES, objective=scl.average(condition))
+
+
+def test_an_invariance_may_compare_a_modest_share_of_the_domain():
+    """A shift by 1.9 of 2 compares one point in twenty with another."""
+    shift = scl.Problem(domain=SIDES, objective=scl.average(scl.Invariance(x=lambda x: x + 1.9)))
+    z = np.asarray(shift.terms[0].law.place.sobol(256))
+    found = np.asarray(shift.terms[0].law.rows(lambda z: z[:1], {}, z))
+    assert np.mean(found != 0) == pytest.approx(0.05, abs=0.01)
+
+
+def test_a_ring_turns_by_its_whole_length():
+    ring = scl.Box(x=(0, 2 * jnp.pi), t=(0, 1))
+    with pytest.raises(ValueError, match=r'`Periodic\("x"\)`'):
+        scl.Problem(domain=ring, objective=scl.average(scl.Invariance(x=lambda x: x + 2 * jnp.pi)))
 
 
 # --- laws that contradict each other, by polynomials ----------------------------------------------------------------

@@ -46,7 +46,7 @@ TABLE = (
     {
         "_result": """abstract axes conflicts constraints defect determined estimates evaluate features folds history
             operator_solution outcome page plot plot_moving plot_style plot_training plot_volume prices promise
-            quantities record report rows sizes solution storage verdict view volumes""",
+            quantities record report rows sizes solution storage unseen verdict view volumes""",
     },
     {
         "_run": """best checkpoint controller door failure polynomials programs progress relax rules run source

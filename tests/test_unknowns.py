@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 import sclax as scl
+from sclax._result.estimates import estimates
 
 from . import small
 
@@ -75,6 +76,45 @@ def test_an_unknown_is_the_least_squares_estimate_with_its_deviation(plain):
     assert found.note == ""
     assert plain.parameters["c"] == pytest.approx(found.value)
     assert plain(x=0.5) == pytest.approx(0.5 * BEST, abs=2e-3)
+
+
+class Ray(eqx.Module):
+    """u = size · slope · x, a slope of one being a large one."""
+
+    slope: jnp.ndarray
+    size: float = eqx.field(static=True)
+
+    def __call__(self, z):
+        return (self.size * self.slope * z[0])[None]
+
+
+def placed(problem, network, **values):
+    """A network with the unknowns at given values, in place of a trained one."""
+    model = problem.with_sought(network, jr.key(0))
+    raws = [(values[n.name] - n.initial) / abs(n.initial) for n in model.unknown]
+    return eqx.tree_at(lambda m: [n.raw for n in m.unknown], model, [jnp.asarray(raw) for raw in raws])
+
+
+@pytest.mark.parametrize(("initial", "value", "noise"), [(1.0, 100.0, 2.0), (0.01, 1.0, SIGMA), (-1.0, 15.0, 1.2)])
+def test_an_unknown_far_from_its_initial_value_is_as_sure_as_the_data(x64, initial, value, noise):
+    problem = proportional(value * X, noise, initial=initial)
+    found = estimates(problem, placed(problem, Ray(jnp.asarray(0.2), 5 * value), c=value))["c"]
+    assert found.value == pytest.approx(value)
+    assert found.deviation == pytest.approx(noise / np.sqrt(np.sum(X**2)), rel=0.01)
+    assert found.identifiable
+
+
+def test_two_that_only_appear_as_a_product_are_open_far_from_their_initial_values_too(x64):
+    """u = a b x with a = 100, b = 0.02: one half of `a` would do with twice `b`."""
+    problem = scl.Problem(
+        domain=UNIT,
+        parameters={"a": scl.Unknown(1.0), "b": scl.Unknown(1.0)},
+        objective=seen(2 * X),
+        constraints={"law": scl.worst_case(lambda u, a, b, x: u - a * b * x) <= TIGHT},
+    )
+    for found in estimates(problem, placed(problem, Ray(jnp.asarray(0.2), 10.0), a=100.0, b=0.02)).values():
+        assert not found.identifiable
+        assert found.note
 
 
 def test_the_report_has_the_estimates_before_what_was_asked(plain, tmp_path):
@@ -273,8 +313,15 @@ def test_positive_unknowns_stay_positive_whatever_the_weights_are():
 # --- errors ---------------------------------------------------------------------------------------------------------
 
 
-def posed(parameters, law=lambda u: u, domain=UNIT):
-    return scl.Problem(domain=domain, parameters=parameters, objective=scl.average(law))
+def posed(parameters, law=lambda u: u, domain=UNIT, **more):
+    return scl.Problem(domain=domain, parameters=parameters, objective=scl.average(law), **more)
+
+
+def test_an_unknown_may_hide_in_a_quantity_that_a_law_names():
+    """Also in one that another is made of."""
+    quantities = {"flux": lambda u_x, c: c * u_x, "loss": lambda flux_x: -flux_x}
+    for law in (lambda flux_x: flux_x - 1, lambda loss: loss + 1):
+        assert "c" in posed({"c": scl.Unknown(1.0)}, law, quantities=quantities).sought
 
 
 @pytest.mark.parametrize(
@@ -282,6 +329,10 @@ def posed(parameters, law=lambda u: u, domain=UNIT):
     [
         (lambda: posed({"c": scl.Unknown(1.0)}), ("nothing asks for the parameter `c`", "argument of a law", "remove")),
         (lambda: posed({"a": scl.UnknownField("x")}), ("no law asks for the unknown `a`", "argument of", "remove")),
+        (
+            lambda: posed({"c": scl.Unknown(1.0)}, quantities={"q": lambda u_x, c: c * u_x}),
+            ("no law asks for the unknown `c`", "could be anything"),
+        ),
         (
             lambda: posed({"a": scl.UnknownField(("x", "y"))}, lambda u, a: u - a),
             ("`a`", "`y`", "no coordinate", "`x`"),

@@ -90,6 +90,10 @@ class InequalityResidual(AbstractNamed):
     def one_sided(self) -> bool:
         return True
 
+    @property
+    def uncut(self) -> FunctionResidual:
+        return self.inner
+
     def written(self):
         return tuple(f"{part}<mo>≤</mo><mn>0</mn>" for part in self.inner.function.written())
 

@@ -63,6 +63,11 @@ class AbstractResidual(eqx.Module):
         """Whether it is an inequality, which binds at some points and says nothing at others."""
         return False
 
+    @property
+    def uncut(self) -> "AbstractResidual":
+        """What an inequality cuts off below zero: it shows everywhere what the residual looks at. A law is its own."""
+        return self
+
     def sound(self, parameters: Parameters, place: AbstractPlace) -> None:
         """Raises an error where the law says nothing at these parameters."""
         return
@@ -103,6 +108,11 @@ class Law(eqx.Module):
     def at(self, model: Model, parameters: Parameters, w: Float[Array, " k"]) -> Float[Array, " c"]:
         """The residual's components at one chart point, with the parameters that the model has learned."""
         return self.residual(model, {**parameters, **numbers_of(model)}, self.place, w)
+
+    @property
+    def uncut(self) -> "Law":
+        """The law by which it shows what it looks at, wherever an inequality binds."""
+        return Law(self.residual.uncut, self.place, self.name, self.order, self.power, self.inner)
 
     def losses(self, rows: Float[Array, "n c"]) -> Float[Array, " n"]:
         """The loss at each point, from the residual's components there."""

@@ -10,14 +10,16 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .._base import Point, checks, signature
-from .._places import Box
+from .._places import Box, embed_all
 from . import mathml
 from .fields import Constant, NamedFunction, components, derivatives, named, outputs
 from .law import AbstractCondition, AbstractNamed, AbstractResidual, Law, unknown_index
 from .words import Derivative, Vocabulary
 
 BY = "Invariance(by=...)"
-PROBES = 4096  # points that show whether a map ever stays in the domain
+PROBES = 4096  # points that show whether a map stays in the domain
+FEW = 0.005  # of the points: fewer whose image is in the domain are rounding, or the rim of it
+SAME = 1e-5  # of a side: closer points are one, in single precision
 ALONE = 0.01  # of a face: fewer points without an opposite one are those that rounding puts beyond its edge
 
 
@@ -186,12 +188,28 @@ class InvarianceResidual(AbstractNamed):
                     f"{BY}: it must give a value for each of the unknowns {checks.listed(self.vocabulary.states)}, got "
                     f"{image.shape[0]}."
                 )
-        moves = lambda w: self.domain.contains(self._moved(_nothing(unknowns), parameters, place.embed(w)))
-        if not bool(jnp.any(jax.vmap(moves)(place.sobol(PROBES)))):
+        z = embed_all(place, place.sobol(PROBES))
+        moved = jax.vmap(lambda z: self._moved(_nothing(unknowns), parameters, z))(z)
+        inside = jax.vmap(self.domain.contains)(moved)
+        steps = (moved - z) / jnp.asarray(self.domain.lengths)
+        if not jnp.mean(inside) > FEW:
             raise ValueError(
-                "Invariance: the image of every point lies outside the domain, so that the law compares nothing with "
-                "nothing. Look at the maps' units and signs, or enlarge the domain."
+                f"Invariance: the image of {'almost ' if jnp.any(inside) else ''}every point lies outside the domain, "
+                f"so that the law compares nothing with nothing. {self._remedy(steps)}"
             )
+        if self.by is None and bool(jnp.max(jnp.abs(jnp.where(inside[:, None], steps, 0.0))) < SAME):
+            raise ValueError(
+                "Invariance: the map moves no point, so that the law says nothing. Look at its units, or leave it out."
+            )
+
+    def _remedy(self, steps: Float[Array, "n d"]) -> str:
+        """What was meant by a map that moves points by such shares of the domain's sides."""
+        turns = jnp.all(jnp.abs(jnp.abs(steps) - 1) < SAME, axis=0)
+        if bool(jnp.all(turns | jnp.all(jnp.abs(steps) < SAME, axis=0))):
+            names = [name for name, turn in zip(self.domain.names, turns, strict=True) if turn]
+            conditions = checks.listed(f'Periodic("{name}")' for name in names)
+            return f"It shifts by the whole length of the domain: say so with {conditions}."
+        return "Look at the maps' units and signs, or enlarge the domain."
 
 
 def _nothing(unknowns: int) -> Callable[..., Any]:

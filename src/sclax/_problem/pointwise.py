@@ -272,10 +272,9 @@ def _exactly(number: float) -> Scalar:
 def _check_sought(sought: Mapping[str, Any], vocabulary: Vocabulary, terms: tuple[Term, ...]) -> None:
     """An unknown coefficient that no law asks for could be anything."""
     asked = [term.law.residual.asked for term in terms]
-    derived = vocabulary.expanded(q for d in vocabulary.derived for q in d.quantities)
-    every = [q for quantities in (*asked, derived) for q in quantities or ()]
-    fields = {vocabulary.unknowns[q.unknown] for q in vocabulary.expanded(every) if isinstance(q, Derivative)}
-    names = fields | {vocabulary.spelt(q) for q in every if not isinstance(q, Derivative)}
+    # A derived quantity that no law names says nothing of an unknown in it.
+    every = vocabulary.expanded(q for quantities in asked for q in quantities or ())
+    names = {vocabulary.unknowns[q.unknown] if isinstance(q, Derivative) else vocabulary.spelt(q) for q in every}
     for name in () if None in asked else sought:
         if name not in names:
             raise ValueError(

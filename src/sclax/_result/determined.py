@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 
 from .._base import checks
@@ -155,9 +156,7 @@ def _contradictions(problem: AbstractProblem, outside: Sequence[Rows]) -> list[s
     values = [rows for rows in outside if rows.slopes is not None and rows.alongs == ((0,) * problem.domain.dimension,)]
     for one, two in itertools.combinations(values, 2):
         for first, second in itertools.product(_faces(one), _faces(two)):
-            if first.finite or second.finite or not first.constants or first.constants != second.constants:
-                continue
-            if first.chart.names != second.chart.names:
+            if first.finite or second.finite or not _same(first, second):
                 continue
             w = np.asarray(first.sobol(POINTS), float)
             a, slopes = _prescribed(problem, one, first, w)
@@ -169,12 +168,20 @@ def _contradictions(problem: AbstractProblem, outside: Sequence[Rows]) -> list[s
                     continue
                 size = max(np.max(np.abs(a)), np.max(np.abs(b)))
                 if np.max(np.abs(a - b)) > APART * size:
-                    where = ", ".join(f"{name} = {value:.4g}" for name, value in first.constants)
+                    fixed = ", ".join(f"{name} = {value:.4g}" for name, value in first.constants)
+                    where = fixed or "one part of the boundary"
                     found.append(
                         f"`{one.term.name}` and `{two.term.name}` prescribe two values of {unknown} at {where}, up to "
                         f"{np.max(np.abs(a - b)):.3g} apart: no function has both."
                     )
     return list(dict.fromkeys(found))
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two places are one face: of a box by its coordinates, a curved one as it is."""
+    if one.constants or other.constants:
+        return one.constants == other.constants and one.chart.names == other.chart.names
+    return type(one) is type(other) and bool(eqx.tree_equal(one, other))
 
 
 def _prescribed(problem: AbstractProblem, rows: Rows, part: Any, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

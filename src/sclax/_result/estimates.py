@@ -143,7 +143,8 @@ def _numbers(model: Any, system: _System, at: np.ndarray) -> dict[str, Estimate]
     """The unknown numbers, all others being weights."""
     others = np.setdiff1d(np.arange(system.jacobian.shape[1]), at)
     factor = system.covariance(others)
-    own = system.jacobian[:, at]
+    units = np.asarray([_unit(number) for number in model.unknown])
+    own = system.jacobian[:, at] * units / np.asarray([_rate(number) for number in model.unknown])
     solved = scipy.linalg.cho_solve(factor, np.column_stack([own, system.rows]), check_finite=False)
     information, pull = own.T @ solved[:, :-1], own.T @ solved[:, -1]
     sizes, directions = np.linalg.eigh((information + information.T) / 2)
@@ -155,23 +156,30 @@ def _numbers(model: Any, system: _System, at: np.ndarray) -> dict[str, Estimate]
     flat = [directions[:, k] for k, size in enumerate(sizes) if size**-0.5 > FLAT]
     found = {}
     for k, number in enumerate(model.unknown):
-        value = float(number.value)
-        # Along a change of `raw` by one.
-        scale = value if number.positive else (abs(number.initial) or 1.0)
-        raw = float(deviations[k])
+        value, unit, share = float(number.value), float(units[k]), float(deviations[k])
         with np.errstate(over="ignore"):
-            spread = np.exp(TWO_SIDED * raw) if number.positive else 0.0
+            spread = np.exp(TWO_SIDED * share) if number.positive else 0.0
         interval = (
             (value / spread, value * spread)
             if number.positive
-            else (value - TWO_SIDED * scale * raw, value + TWO_SIDED * scale * raw)
+            else (value - TWO_SIDED * unit * share, value + TWO_SIDED * unit * share)
         )
         open_ = [d for d in flat if abs(d[k]) > 0.1]
         note = _in_words(model, open_[0]) if open_ else ""
-        if not open_ and not raw <= FLAT:
+        if not open_ and not share <= FLAT:
             note = "training ended far from where the data and the laws would have it."
-        found[number.name] = Estimate(value, scale * raw, interval, not note, note)
+        found[number.name] = Estimate(value, unit * share, interval, not note, note)
     return found
+
+
+def _rate(number: Any) -> float:
+    """By how much a number changes with its `raw`."""
+    return float(number.value) if number.positive else (abs(number.initial) or 1.0)
+
+
+def _unit(number: Any) -> float:
+    """A large change of a number: its own size, wherever it started, or that of its start, where it came near zero."""
+    return max(abs(float(number.value)), _rate(number))
 
 
 def _in_words(model: Any, direction: np.ndarray) -> str:
@@ -179,8 +187,7 @@ def _in_words(model: Any, direction: np.ndarray) -> str:
     changes = {}
     for number, share in zip(model.unknown, direction, strict=True):
         value = float(number.value)
-        scale = value if number.positive else (abs(number.initial) or 1.0)
-        changes[number.name] = share * scale / (value or 1.0)
+        changes[number.name] = share * _unit(number) / (value or 1.0)
     largest = max(changes.values(), key=abs)
     parts = [
         f"`{name}` {'larger' if change / largest > 0 else 'smaller'} by {10 * abs(change / largest):.0f} %"

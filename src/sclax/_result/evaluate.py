@@ -267,17 +267,24 @@ def inside(problem: Problem, points: Points) -> np.ndarray:
     return np.asarray(_contained(problem.domain, points))
 
 
-def beyond_shape(problem: Problem, coordinates: Mapping[str, Any]) -> str | None:
-    """The first of some points that lies outside the domain's shape, by more than an outline of straight pieces."""
-    given = np.broadcast_arrays(*(np.asarray(coordinates[name], float) for name in problem.domain.names))
+def beyond(problem: Problem, coordinates: Mapping[str, Any], shape: bool) -> str | None:
+    """Which of some points lies outside the domain, in words, and on demand outside its shape; None where none does."""
+    domain = problem.domain
+    for name in (name for name in domain.names if name in coordinates):
+        given = np.asarray(coordinates[name], float)
+        outside = given[domain.select([name]).outside(given[..., None])[..., 0]]
+        if outside.size:
+            return f"`{name}` = {outside[0]} is outside {list(domain.ends(name))}, where nothing was trained"
+    if not shape or domain.shape is None or not set(domain.names) <= set(coordinates):
+        return None
+    given = np.broadcast_arrays(*(np.asarray(coordinates[name], float) for name in domain.names))
     points = np.stack([array.ravel() for array in given], axis=-1)
     outside = points[~inside(problem, jnp.asarray(points))]
-    for start in range(0, len(outside), BLOCK):
-        block = outside[start : start + BLOCK]
-        beyond = problem.domain.beyond_shape(block)
-        if np.any(beyond):
-            pairs = zip(problem.domain.names, block[beyond][0], strict=True)
-            return ", ".join(f"{name} = {value:.6g}" for name, value in pairs)
+    for block in (outside[start : start + BLOCK] for start in range(0, len(outside), BLOCK)):
+        far = domain.beyond_shape(block)
+        if np.any(far):
+            where = ", ".join(f"{n} = {v:.6g}" for n, v in zip(domain.names, block[far][0], strict=True))
+            return f"{where} is outside the domain's shape"
     return None
 
 

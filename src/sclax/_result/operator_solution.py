@@ -23,6 +23,7 @@ from .._problem import (
     relative_errors,
 )
 from .abstract import AbstractSolution, figures
+from .prices import settled
 from .report import Report
 from .report import check as examined
 
@@ -178,6 +179,7 @@ class OperatorSolution(AbstractSolution):
                 self.multipliers,
                 points=points,
                 unpriced=self.unpriced,
+                settled=[name for name in self.multipliers if settled(self.history, name)],
                 unfinished=self._unfinished,
             )
         notes = list(found.notes)

@@ -16,11 +16,17 @@ NOTHING = 1e-9  # of the largest it had: a multiplier that is none
 
 class Standing(NamedTuple):
     """What there is to know of a constraint beside its multiplier: whether that is one at all, and no fixed weight or
-    cap; the share of it that is a price, nothing where there is no objective; and whether it has settled."""
+    cap; the share of it that is a price, nothing where there is no objective; whether it has settled; and whether it
+    was `fitted` instead, by polynomials, which fit all laws at once and have no multipliers."""
 
     priced: bool
     share: float
     settled: bool
+    fitted: bool = False
+
+    @property
+    def rests(self) -> bool:
+        return self.settled or self.fitted
 
 
 def settled(history: History, name: str) -> bool:
@@ -45,7 +51,7 @@ def price(estimate: float, tolerance: float, multiplier: float | None, about: St
     bind, and None where nobody can tell."""
     if multiplier is None or not about.priced or not about.share or estimate > tolerance:
         return None
-    if multiplier and not about.settled:
+    if not about.rests:
         return None
     return about.share * multiplier if estimate >= BINDS * tolerance else 0.0
 
@@ -53,6 +59,8 @@ def price(estimate: float, tolerance: float, multiplier: float | None, about: St
 def in_words(estimate: float, tolerance: float, multiplier: float | None, about: Standing) -> str:
     """What a multiplier says."""
     found, size = price(estimate, tolerance, multiplier, about), multiplier or 0.0
+    if about.fitted:
+        return f"Polynomials fit all laws at once, without multipliers: {_fitted(estimate > tolerance, found)}."
     if multiplier is None or not about.priced:
         said = "training can push no harder" if estimate > tolerance else "it prices nothing"
         return f"Its multiplier, {size:.3g}, is a fixed weight or sits at its cap: {said}."
@@ -63,6 +71,8 @@ def in_words(estimate: float, tolerance: float, multiplier: float | None, about:
         )
     if estimate > tolerance:
         return "Its multiplier is still 0: training has not begun to push."
+    if not size and not about.settled:
+        return "Its multiplier is 0 and had not settled when training ended: it is no price."
     if not size:
         return "Its multiplier is 0: at this tolerance it costs the objective nothing."
     if not about.share:
@@ -72,3 +82,12 @@ def in_words(estimate: float, tolerance: float, multiplier: float | None, about:
     if found == 0.0:
         return f"It does not bind, whatever its multiplier ({size:.3g}): it costs the objective nothing."
     return f"Its price is {found:.3g}: a tolerance smaller by δ raises the objective by about {found:.3g} δ."
+
+
+def _fitted(violated: bool, found: float | None) -> str:
+    """What there is to say of a law that polynomials were fitted to."""
+    if violated:
+        return "this is what the other laws, or too few polynomials, leave of it"
+    if found is None:
+        return "what this tolerance costs the objective nobody can tell"
+    return "at this tolerance it costs the objective nothing"

@@ -180,6 +180,7 @@ def check(
     seed: int = 1,
     unpriced: Collection[str] = (),
     settled: Collection[str] = (),
+    fitted: bool = False,
     remarks: Mapping[str, str] | None = None,
     unfinished: str = "",
     failures: Mapping[str, tuple[float, ...]] | None = None,
@@ -187,9 +188,9 @@ def check(
     """Draws `points` independent uniform points for each law and says whether and where it holds.
 
     `unpriced` are the constraints whose multiplier is a fixed weight or sits at its cap, and prices nothing; `settled`
-    those whose multiplier came to rest; `remarks` by constraint are added to the verdicts. `unfinished` says how a run
-    ended that had not converged. `failures` are points at which laws were not finite in training; they are looked at
-    too.
+    those whose multiplier came to rest; polynomials that were `fitted` have none. `remarks` by constraint are added to
+    the verdicts. `unfinished` says how a run ended that had not converged. `failures` are points at which laws were not
+    finite in training; they are looked at too.
     """
     points, question, problem = checks.points("check", "points", points), Question(problem, model), problem.bare()
     key = jr.key(np.uint32(checks.seed("check", seed)) ^ np.uint32(0x5C1A))  # not a key that training used
@@ -210,7 +211,7 @@ def check(
         # Each sample of a constraint that is trained in batches pushes in a share of the steps only.
         share = min(term.points / term.law.place.measure, 1.0) if term.separate else 1.0
         share *= any(t.owner is None for t in problem.terms)
-        about = Standing(term.owner not in unpriced, share, term.owner in settled)
+        about = Standing(term.owner not in unpriced, share, term.owner in settled, fitted)
         price = None
         if term.owner is not None and tolerance is not None:
             entries = np.asarray(multipliers[term.owner])
@@ -337,8 +338,9 @@ def _verdict(f: Finding, about: Standing) -> str:
     worst = "" if f.sample is None else f"Its worst is sample {f.sample}. "
     if f.violation is not None and f.violation > 0:
         ratio = f"{f.estimate / f.tolerance:.3g} times its tolerance" if f.tolerance > 0 else "above its tolerance of 0"
-        return f"VIOLATED: {ratio}. {worst}Train longer, enlarge the network, or raise the tolerance. {words}"
-    if f.multiplier and about.priced and f.estimate > BINDS * f.tolerance:
+        network, polynomials = "Train longer, enlarge the network", "Give `Spectral` more `terms`, train a network"
+        return f"VIOLATED: {ratio}. {worst}{polynomials if about.fitted else network}, or raise the tolerance. {words}"
+    if f.multiplier and about.priced and about.settled and f.estimate > BINDS * f.tolerance:
         return f"holds, and the tolerance is what limits the accuracy: lower it for more. {worst}{words}"
     return f"holds. {worst}{words}".rstrip()
 

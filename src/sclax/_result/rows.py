@@ -121,9 +121,7 @@ def linear(problem: AbstractProblem, model: Model, answer: Answer, term: Term, w
     if _hidden(problem, term, parameters, w) or len(alongs) > MANY_DERIVATIVES:
         return plain(problem, model, term, w)
     z = seen(law, parameters, law.place, w)
-    rng = np.random.default_rng(0)
-    probe = rng.normal(size=(min(PROBES, len(w)), z.shape[1], len(alongs), unknowns))
-    _, shown = linearised(law, parameters, law.place, w[: len(probe)], probe, alongs)
+    _, shown = linearised(law.uncut, parameters, law.place, *_probes(problem, answer, w, z, alongs), alongs)
     used = tuple(a for k, a in enumerate(alongs) if np.any(shown[:, :, :, k]))  # NaN is something too
     jets = np.zeros((*z.shape[:2], len(alongs), unknowns))
     if used:
@@ -133,6 +131,21 @@ def linear(problem: AbstractProblem, model: Model, answer: Answer, term: Term, w
     given, _ = linearised(law, parameters, law.place, w, np.zeros_like(jets), alongs)
     kept = [alongs.index(a) for a in used]
     return Rows(term, left, slopes[:, :, :, kept], z, jets[:, :, kept], np.nan_to_num(given, posinf=0, neginf=0), used)
+
+
+def _probes(
+    problem: AbstractProblem, answer: Answer, w: np.ndarray, z: np.ndarray, alongs: tuple[Along, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Chart points, and random derivatives there at which a law shows what it depends on: those of size one, and those
+    about the answer, in its units. A law may have bends, and be flat far from what it is meant for."""
+    some = z[:PROBES]
+    values = answer(some.reshape(-1, z.shape[-1]), ((0,) * z.shape[-1],)).reshape(*some.shape[:2], 1, -1)
+    values = np.nan_to_num(values, posinf=0, neginf=0)
+    noise = np.random.default_rng(0).normal(size=(*some.shape[:2], len(alongs), values.shape[-1]))
+    rates = np.prod((2 / problem.domain.lengths) ** np.asarray(alongs), axis=1)[:, None]
+    about = noise * rates * np.sqrt(np.mean(values**2, axis=(0, 1, 2)))
+    about[:, :, [not any(along) for along in alongs]] += values
+    return np.tile(w[:PROBES], (2, 1)), np.concatenate([noise, about])
 
 
 def _hidden(problem: AbstractProblem, term: Term, parameters: Any, w: np.ndarray) -> bool:

@@ -40,7 +40,8 @@ def size_of(problem: AbstractProblem, rows: Rows, unknowns: np.ndarray) -> Size:
     if rows.slopes is None or rows.jets is None or rows.given is None:
         whole = float(np.max(unknowns, initial=0.0))
         return Size(float(np.max(rests, initial=0.0)), whole, None)
-    rates = np.prod((2 / problem.domain.lengths) ** np.asarray(rows.alongs).reshape(len(rows.alongs), -1), axis=1)
+    lengths = problem.domain.lengths
+    rates = np.prod((2 / lengths) ** np.asarray(rows.alongs).reshape(-1, len(lengths)), axis=1)
     slopes = np.nan_to_num(np.abs(rows.slopes))
     terms = slopes * np.maximum(np.abs(np.nan_to_num(rows.jets))[:, None], rates[:, None] * unknowns)
     sizes = np.maximum(np.max(terms, axis=(2, 3, 4), initial=0.0), np.abs(rows.given))

@@ -38,9 +38,6 @@ else:
     xr = lazy_loader.load("xarray")
 
 
-EXTRAPOLATED = "values there are extrapolated. This is said once for each solution."
-
-
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Solution(AbstractSolution):
     """A trained network with the problem that it solves; see `AbstractSolution` for what is not listed here.
@@ -57,30 +54,14 @@ class Solution(AbstractSolution):
     def _points(self, owner: str, coordinates: Mapping[str, Any]) -> tuple[Array, tuple[int, ...]]:
         return axes_of.points(self.problem, self.parameters, owner, coordinates)
 
-    def _tell_outside(self, owner: str, coordinates: Mapping[str, Any]) -> None:
-        """Says once that values outside the domain, or outside the range of a family, are extrapolated."""
-        domain = self.problem.domain
-        for name in () if self.told else (name for name in domain.names if name in coordinates):
-            given = np.asarray(coordinates[name], float)
-            outside = given[domain.select([name]).outside(given[..., None])[..., 0]]
-            if outside.size:
-                self.told.append(name)
-                warnings.warn(
-                    f"{owner}: `{name}` = {outside[0]} is outside {list(domain.ends(name))}, where nothing was "
-                    f"trained: {EXTRAPOLATED}",
-                    stacklevel=3,
-                )
-                return
-
-    def _tell_outside_shape(self, owner: str, coordinates: Mapping[str, Any]) -> None:
-        """The same of points outside the domain's shape."""
-        domain = self.problem.domain
-        if self.told or domain.shape is None or not set(domain.names) <= set(coordinates):
-            return
-        where = evaluate.beyond_shape(self.problem, coordinates)
-        if where is not None:
-            self.told.append("shape")
-            warnings.warn(f"{owner}: {where} is outside the domain's shape; {EXTRAPOLATED}", stacklevel=3)
+    def _tell_outside(self, owner: str, coordinates: Mapping[str, Any], shape: bool = False) -> None:
+        """Says once that values outside the domain, its shape or the range of a family, are extrapolated."""
+        beyond = None if self.told else evaluate.beyond(self.problem, coordinates, shape)
+        if beyond is not None:
+            self.told.append(beyond)
+            warnings.warn(
+                f"{owner}: {beyond}: values there are extrapolated. This is said once for each solution.", stacklevel=3
+            )
 
     def _values(self, coordinates: Mapping[str, Any]) -> dict[str, np.ndarray]:
         with precision.of(self.model):
@@ -114,13 +95,11 @@ class Solution(AbstractSolution):
             values = {u: found[:, k].reshape(shape) for k, u in enumerate(self.problem.unknowns)}
         elif name is not None:
             found = jnp.asarray(self._quantity(name, coordinates))
-            self._tell_outside("solution", given)
-            self._tell_outside_shape("solution", given)
+            self._tell_outside("solution", given, shape=True)
             return found
         else:
             values = {u: jnp.asarray(array) for u, array in self._values(coordinates).items()}
-            self._tell_outside("solution", given)
-            self._tell_outside_shape("solution", given)
+            self._tell_outside("solution", given, shape=True)
         return values[self.problem.unknowns[0]] if len(values) == 1 else values
 
     def _indifferent(self, name: str | None) -> dict[str, float]:
@@ -215,8 +194,7 @@ class Solution(AbstractSolution):
             points, shape = self._points("residual", {**coordinates, **fixed, **inner})
             w = points[:, jnp.asarray([self.problem.domain.names.index(n) for n in chart], dtype=int)]
             rows = np.asarray(eqx.filter_jit(law.rows)(self.model, self.problem.bare().parameters, w)).T
-        self._tell_outside("residual", coordinates)
-        self._tell_outside_shape("residual", coordinates)
+        self._tell_outside("residual", coordinates, shape=True)
         parts = [jnp.asarray(row.reshape(shape)) for row in rows]
         return parts[0] if len(parts) == 1 else tuple(parts)
 
@@ -258,10 +236,16 @@ class Solution(AbstractSolution):
                 seed=seed,
                 unpriced=self.unpriced,
                 settled=[name for name in self.multipliers if settled(self.history, name)],
+                fitted=self._fitted,
                 remarks=constraints.remarks(self.tempered, self.relaxed),
                 unfinished=self._unfinished,
                 failures=self.failures,
             )
+
+    @property
+    def _fitted(self) -> bool:
+        """Whether it is polynomials that were fitted to all laws at once; a file does not say by which method."""
+        return getattr(self.model if self.method is None else self.method, "fitted", False)
 
     def error(self, reference: Any = None) -> float | None:
         """The relative L2 error against `reference` (default: the problem's); None where there is none.

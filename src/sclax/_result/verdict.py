@@ -12,6 +12,7 @@ from . import defect, determined, evaluate
 from .folds import folds
 from .rows import Rows, at_member, drawn
 from .sizes import Size, size_of
+from .unseen import unseen
 
 CONDITION, EQUATION = 0.1, 0.3  # what may be left of a law, of its size
 ERROR = 0.03  # the largest error of a solution: between one and ten percent, as far from both
@@ -29,7 +30,8 @@ class Verdict:
     of the largest terms of an equation are left, and the estimated error is at most 3 %: answers that are wrong by less
     than 1 % pass, those that are wrong by more than 10 % do not. Equations may be worse than conditions: a small error
     of high frequency has large derivatives. A constraint that holds may leave what its tolerance allows. Without an
-    estimate what is left of each law has to be as small as that.
+    estimate what is left of each law has to be as small as that. Where the problem has many solutions, by more than the
+    constants that an error leaves out, none of them is called the one that was asked for.
     """
 
     solved: bool
@@ -81,7 +83,12 @@ def _measured(
     laws = [drawn(problem, model, answer, term, k, member) for k, term in enumerate(terms)]
     spread = at_member(problem.domain, np.asarray(problem.domain.sobol(SPREAD), float), member or {})
     values = answer(spread, ((0,) * problem.domain.dimension,))[:, 0]
-    return answer, laws, [size_of(problem, rows, np.sqrt(np.mean(values**2, axis=0))) for rows in laws], values
+    return answer, laws, [size_of(problem, rows, _roots(values)) for rows in laws], values
+
+
+def _roots(values: np.ndarray) -> np.ndarray:
+    """The root mean square of each unknown."""
+    return np.sqrt(np.mean(values**2, axis=0))
 
 
 def _of_points(problem: Any, model: Model, member: Mapping[str, float] | None = None) -> Verdict:
@@ -89,15 +96,20 @@ def _of_points(problem: Any, model: Model, member: Mapping[str, float] | None = 
     terms = [evaluate.whole(problem, term) for term in problem.terms]
     relative = {term.name: size.relative for term, size in zip(terms, sizes, strict=True)}
     scales = [size.size for size in sizes]
-    notes, folded = [], []
+    notes, folded, many = [], [], []
     try:
         folded = folds(problem, model, answer, laws) if max(relative.values(), default=0.0) <= EQUATION else []
         notes += [] if member else determined.notes(problem, laws, scales)
+        many = [] if member else unseen(problem, laws, _roots(values), evaluate.free_constants(problem, model))
+        notes += [str(one) for one in many]
+        many = [one for one in many if one.certain]
         found = defect.estimated(problem, model, laws, scales, member)
     except Exception as error:  # whatever a law of the user's own does, the rest of a report stands
         found = defect.Defect(None, note=f"{type(error).__name__}: {error}"[:200])
     if folded:  # of the branches that it joins neither is near
         found = defect.Defect(None, note="the answer folds")
+    if many:  # to which solution?
+        found = defect.Defect(None, note="the problem does not determine its answer")
     if found.error is None:
         notes.append(f"No error is estimated: {found.note}.")
     alone = found.error is None and not folded
@@ -108,8 +120,11 @@ def _of_points(problem: Any, model: Model, member: Mapping[str, float] | None = 
     failed = [(term, size) for term, size, limit in zip(terms, sizes, limits, strict=True) if size.relative > limit]
     finite = bool(np.all(np.isfinite(values))) and all(np.isfinite(share) for share in relative.values())
     large = found.error is not None and not found.error <= ERROR
-    solved = finite and not (failed or folded or large)
+    within = finite and not (failed or folded or large)
+    solved = within and not many
     words = _good(relative, found) if solved else _bad(failed, folded, found if large else None, finite)
+    if within and many:
+        words = "This is one of many solutions: the problem does not determine it."
     return Verdict(
         solved, words, relative, found.error, found.factor if found.error is not None else None, tuple(notes)
     )

@@ -85,7 +85,7 @@ def needed(law: Law, parameters: Any, place: Any, points: int, alongs: tuple[Alo
     random = np.random.default_rng(0)
     w = np.asarray(place.grid(PROBES) if place.finite else place.sobol(PROBES), float)[:PROBES]
     jets = random.normal(size=(len(w), points, len(alongs), unknowns))
-    _, slopes = linearised(law, parameters, place, w, jets, alongs)
+    _, slopes = linearised(law.uncut, parameters, place, w, jets, alongs)
     seen = np.any(slopes != 0, axis=(0, 1, 2, 4))
     return tuple(along for along, one in zip(alongs, seen, strict=True) if one or not any(along))
 

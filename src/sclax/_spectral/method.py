@@ -1,5 +1,7 @@
 """What is asked of a piecewise polynomial solution."""
 
+from typing import ClassVar
+
 import equinox as eqx
 
 from .._base import call, checks
@@ -27,6 +29,8 @@ class Spectral(eqx.Module):
     !!! example
         `scl.solve(scl.zoo.burgers_front(), method=scl.Spectral(ambition=1e-6))`
     """
+
+    fitted: ClassVar[bool] = True  # to all laws at once, without multipliers
 
     ambition: float = eqx.field(static=True, default=1e-10)
     terms: int = eqx.field(static=True, default=24)

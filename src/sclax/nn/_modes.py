@@ -1,5 +1,7 @@
 """Functions of space and time, mixed as the parameters of a family ask for."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -26,6 +28,8 @@ class Modes(eqx.Module):
         All lines c x through 0, for x in [−1, 1] and c in [0, 1]:
         `Modes(Tiles([[-1.0]], [[1.0]], [[[0.0, 1.0]]]), Tiles([[0.0]], [[1.0]], [[[0.5, 0.5]]]))`
     """
+
+    fitted: ClassVar[bool] = True  # to all laws at once, without multipliers
 
     modes: Tiles
     amplitudes: Tiles

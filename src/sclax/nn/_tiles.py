@@ -1,6 +1,7 @@
 """Polynomials on boxes side by side: what `Spectral` finds."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -25,6 +26,8 @@ class Tiles(eqx.Module):
     !!! example
         |x| on [−1, 1], of two lines: `Tiles([[-1.0], [0.0]], [[0.0], [1.0]], [[[0.5, -0.5]], [[0.5, 0.5]]])`
     """
+
+    fitted: ClassVar[bool] = True  # to all laws at once, without multipliers
 
     lower: Float[Array, "k d"]
     upper: Float[Array, "k d"]

@@ -54,6 +54,6 @@ def plot():
 
 if __name__ == "__main__":
     print(solution.check())
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "output" / "operator.png"
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "output" / "learned_operator.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     plot().savefig(path)
