@@ -104,6 +104,22 @@ def test_an_unknown_far_from_its_initial_value_is_as_sure_as_the_data(x64, initi
     assert found.identifiable
 
 
+@pytest.mark.parametrize("noise", [SIGMA, None])
+def test_many_sensors_are_taken_together_and_say_as_much_as_they_do_apart(x64, noise):
+    """Beyond 3000 sensors neighbours become one row: 7001 of them, in any order, know u = c x by σ / √(Σ x²) still."""
+    draw = np.random.default_rng(0)
+    x = draw.uniform(size=7001)
+    measured = 2 * x + SIGMA * draw.standard_normal(len(x))
+    problem = scl.Problem(
+        domain=UNIT,
+        parameters={"c": scl.Unknown(1.0)},
+        objective=scl.average(scl.Observations({"x": x}, measured, noise=noise)),
+        constraints={"law": scl.worst_case(lambda u, c, x: u - c * x) <= TIGHT},
+    )
+    found = estimates(problem, placed(problem, Ray(jnp.asarray(0.2), 10.0), c=2.0))["c"]
+    assert found.deviation == pytest.approx(SIGMA / np.sqrt(np.sum(x**2)), rel=0.05)
+
+
 def test_two_that_only_appear_as_a_product_are_open_far_from_their_initial_values_too(x64):
     """u = a b x with a = 100, b = 0.02: one half of `a` would do with twice `b`."""
     problem = scl.Problem(

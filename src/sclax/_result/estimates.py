@@ -22,7 +22,7 @@ else:
     xr = lazy_loader.load("xarray")
 
 INTERIOR, CONDITION = 600, 150  # points of laws
-MOST_DATA = 3000  # rows of data that are looked at
+MOST_DATA = 3000  # rows of data that are looked at; of more sensors neighbours are taken together
 TWO_SIDED = 1.96  # deviations of a 95 % interval
 EXACT = 1e-5  # of its rows' size: to no better than this a law is taken to hold
 FLAT = 0.5  # a deviation, in large changes, from which on nothing is known
@@ -92,16 +92,15 @@ class _System:
         rows, jacobians, variances = [], [], []
         for term in problem.terms:
             w, measured = _points(term)
-            r, j = (np.asarray(a) for a in _linearised(problem, term, rebuilt, flat, w))
+            together = _together(problem, term, rebuilt(flat), w, measured)
+            r, j = (np.asarray(a) for a in _linearised(problem, term, rebuilt, flat, *together))
             if measured is None:
                 size = max(float(np.sqrt(np.mean(np.sum(j**2, axis=1)))), np.finfo(float).tiny)
                 left = float(np.sqrt(np.mean(r**2)))
                 r, j = r / size, j / size
                 variances.append(np.full(len(r), max(left / size, EXACT) ** 2))
             else:
-                units, known = measured
-                unit = units[np.asarray(w[:, 0], int)].reshape(-1)
-                r, j = r * unit, j * unit[:, None]
+                known = measured[1]
                 variances.append(np.full(len(r), 1.0 if known else max(float(np.mean(r**2)), np.finfo(float).tiny)))
             rows.append(r)
             jacobians.append(j)
@@ -121,21 +120,52 @@ def _points(term: Term) -> tuple[Points, tuple[np.ndarray, bool] | None]:
     place, measured = term.law.place, term.law.residual.measured
     if place.finite:
         w = place.grid(0)
-        many = MOST_DATA if measured is not None else CONDITION
-        return (w if len(w) <= many else w[:: -(-len(w) // many)]), measured
+        return (w if measured is not None or len(w) <= CONDITION else w[:: -(-len(w) // CONDITION)]), measured
     return place.sobol(max((INTERIOR if term.worst else CONDITION) // term.law.inner, 8)), None
 
 
+def _together(problem: Problem, term: Term, model: Any, w: Points, measured: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Points in groups, and the factor of each component at each of them, by which the rows of a group add up to one:
+    of the same noise as each, and where neighbours see the same with all that they say."""
+    rows = jax.eval_shape(lambda w: term.law.at(model, problem.parameters, w), w[0])
+    points, components = np.asarray(w), int(np.prod(rows.shape))
+    if measured is None:
+        return points[:, None], np.ones((len(points), 1, components))
+    units = np.asarray(measured[0])[points[:, 0].astype(int)].reshape(len(points), components)
+    size = -(-len(points) * components // MOST_DATA)
+    where = np.asarray(jax.vmap(term.law.place.embed)(w), float)
+    groups = _neighbours((where - where.min(0)) / np.maximum(np.ptp(where, axis=0), 1e-300), np.arange(len(w)), size)
+    factors = np.zeros((len(groups), size, components))
+    chosen = np.zeros((len(groups), size), int)
+    for number, group in enumerate(groups):
+        chosen[number, : len(group)] = group
+        factors[number, : len(group)] = units[group] / np.sqrt(len(group))
+    return points[chosen], factors
+
+
+def _neighbours(z: np.ndarray, index: np.ndarray, size: int) -> list[np.ndarray]:
+    """Points in groups of at most `size`, by halving along the longest side."""
+    groups = -(-len(index) // size)
+    if groups == 1:
+        return [index]
+    order = index[np.argsort(z[index, np.argmax(np.ptp(z[index], axis=0))], kind="stable")]
+    cut = groups // 2 * size
+    return _neighbours(z, order[:cut], size) + _neighbours(z, order[cut:], size)
+
+
 @eqx.filter_jit
-def _linearised(problem: Problem, term: Term, rebuilt: Any, flat: Any, w: Points) -> tuple[Any, Any]:
-    def one(w):
+def _linearised(
+    problem: Problem, term: Term, rebuilt: Any, flat: Any, w: np.ndarray, factors: np.ndarray
+) -> tuple[Any, Any]:
+    def one(group):
         def residual(v):
-            found = term.law.at(rebuilt(v), problem.parameters, w)
-            return found, found
+            found = jax.vmap(lambda w: term.law.at(rebuilt(v), problem.parameters, w))(group[0])
+            total = jnp.sum(group[1] * found, axis=0)
+            return total, total
 
         return jax.jacrev(residual, has_aux=True)(flat)
 
-    j, r = jax.lax.map(one, w, batch_size=BLOCK)
+    j, r = jax.lax.map(one, (jnp.asarray(w), jnp.asarray(factors)), batch_size=BLOCK)
     return r.reshape(-1), j.reshape(-1, flat.size)
 
 
