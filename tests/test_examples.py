@@ -19,7 +19,7 @@ SLOW = {
     "outliers": 0.02,
     "contradiction": 1e-3,
     "cylinder": 0.05,
-    "invariance": 0.05,
+    "invariance": 0.01,
     "front": 1e-9,
     "chaos": 1e-9,
     "oscillators": 1e-9,

@@ -253,6 +253,16 @@ def test_a_conflict_names_samples():
     assert sorted(map(str, found)) == ["sample 1 of `data`", "sample 3 of `data`"]
 
 
+def test_a_conflict_is_told_beside_the_objective_which_may_be_one_side_of_it():
+    at = lambda x, value: scl.average(scl.Dirichlet(value, on={"x": [x]}))
+    wanted = {"b": at(1.0, 1.0) <= 1e-4, "c": at(1.0, 2.0) <= 1e-4}
+    problem = scl.Problem(PAIR, objective=at(0.0, 0.0), constraints=wanted).completed()
+    multipliers = {name: jnp.ones(()) for name in wanted}
+    model, history = small.Hats(jnp.array([0.0, 1.5, 4.0, 0.0])), scl.History.of(problem.constraints)
+    text = str(scl.Solution(problem, model, None, multipliers, history, scl.RESULTS.steps_done, 0).check())
+    assert "`b` and `c` cannot hold together beside the objective (`dirichlet`)" in text
+
+
 def test_what_is_unfinished_is_no_conflict():
     problem = values_at([("a", 0.0, 0.0), ("b", 1.0, 1.0), ("c", 2.0, 5.0), ("d", 0.5, 0.5)])
     assert conflict(problem, small.Hats(jnp.array([0.3, 0.2, 4.0, 0.0])), ("a", "b", "c", "d")) == ()

@@ -183,6 +183,7 @@ def of_solution(
         columns=COLUMNS,
         laws=laws(found),
         conflict=" and ".join(found.conflict),
+        beside=found.beside,
         sections=sections,
         estimates=_estimates(solution),
         notes=[*found.notes, *found.verdict.notes],

@@ -153,6 +153,12 @@ class Report:
 
         return page.of_report(self)
 
+    @property
+    def beside(self) -> str:
+        """What else holds where constraints contradict each other: the objective, which may be one side of it."""
+        names = [f"`{f.name}`" for f in self.findings if f.tolerance is None]
+        return f" beside the objective ({', '.join(names)})" if names else ""
+
     def __str__(self) -> str:
         lines = [self.verdict.words, self.head, *([self.unfinished] if self.unfinished else []), ""]
         rows: list[tuple[str, ...]] = [COLUMNS, *(cells(f, self.relative) for f in self.findings)]
@@ -162,8 +168,8 @@ class Report:
         lines += ["", *(f"{f.name}: {f.verdict}" for f in self.findings)]
         if self.conflict:
             lines.append(
-                f"CONFLICT: {' and '.join(self.conflict)} cannot hold together: each gets better only where another "
-                "gets worse. Raise a tolerance, or let solve(relax=True) do it."
+                f"CONFLICT: {' and '.join(self.conflict)} cannot hold together{self.beside}: each gets better only "
+                "where another gets worse. Raise a tolerance, or let solve(relax=True) do it."
             )
         lines += [f"Note: {note}" for note in (*self.notes, *self.verdict.notes)]
         return "\n".join(lines)
