@@ -55,6 +55,14 @@ def test_a_wrong_speed():
     assert not found.solved
 
 
+@pytest.mark.parametrize("name", ["convection", "helmholtz"])
+def test_an_answer_of_zero_lacks_all_of_the_solution(name):
+    """Of oscillations that no wave of zero's length explains too: the estimate was 18 and 4e14."""
+    found = verdict(getattr(scl.zoo, name)(), lambda z: 0.0 * z[0])
+    assert found.estimated_error == pytest.approx(1.0, rel=0.01)
+    assert not found.solved
+
+
 def test_a_family_is_wrong_by_as_much_as_its_members():
     """Phases βt over a family are no waves, whatever their lengths: each member has the same error, e^(−t/5)'s."""
     answer = lambda z: jnp.exp(-z[1] / 5) * jnp.sin(z[0] - z[2] * z[1])

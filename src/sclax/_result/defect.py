@@ -252,7 +252,8 @@ def by_waves(
     change = evaluate.without_constants(free, values @ c.reshape(unknowns, -1).T)
     half = evaluate.without_constants(free, values[:, : count // 2] @ solve(some).reshape(unknowns, -1).T)
     norm = lambda e: math.sqrt(np.mean(np.sum(e**2, axis=1)))
-    error, size = math.hypot(norm(change), rest), norm(here + change)
+    # The solution is the answer, the change and what no wave explains: for an answer of zero all of it is missing.
+    error, size = math.hypot(norm(change), rest), math.hypot(norm(here + change), rest)
     if not size or not np.isfinite(error):
         return Defect(None, note="the linearised laws have no finite solution")
     doubt = min(max(norm(half - change), rest) / error, 1.0) if error else 0.0
