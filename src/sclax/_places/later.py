@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from .._base import Point, checks
 from .box import Box
 from .place import AbstractPlace
-from .subdomains import within_it
+from .subdomains import found_in
 
 
 class Later(AbstractPlace):
@@ -21,7 +21,7 @@ class Later(AbstractPlace):
 
     def within(self, domain: Box) -> AbstractPlace:
         assert self.own.shape is not None
-        known = within_it(self.own.shape, domain.shape)
+        known = found_in(self.own.shape, domain.shape)
         if known is None:
             if not set(self.own.shape.parameters) <= set(domain.names):
                 self._not_yet()

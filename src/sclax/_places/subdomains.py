@@ -25,11 +25,11 @@ def alike(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def within_it(shape: AbstractShape, whole: AbstractShape | None) -> AbstractShape | None:
+def found_in(shape: AbstractShape, whole: AbstractShape | None) -> AbstractShape | None:
     """The shape among those of which a whole consists, with the numbers that a problem has given to its lengths."""
     if whole is None or alike(shape, whole):
         return whole
-    return next((found for part in whole.operands if (found := within_it(shape, part)) is not None), None)
+    return next((found for part in whole.operands if (found := found_in(shape, part)) is not None), None)
 
 
 def part_of(part: Box, domain: Box) -> Box:
