@@ -87,6 +87,18 @@ def test_a_front_is_estimated_far_better_than_by_weights_on_even_points():
     assert spread["drawn"] < 0.5 * spread["even"]
 
 
+@pytest.mark.parametrize("guard", [0.2, 0.5, 1.0])
+def test_a_guard_keeps_the_effective_share_of_the_place(guard):
+    """∫ w² is at most 1/guard, of w = (1 − τ) ψ + τ  with  ∫ψ² known; and as much of ψ is left as that allows."""
+    narrow = lambda w: jnp.where(jnp.abs(w[:, 0] - 0.5) < 0.02, 1.0, 0.0)  # ∫ψ² = 25
+    sampler = scl.Drawn(1000, guard=guard)
+    points = draws(sampler, FRONT, narrow, 20)
+    values = jax.vmap(narrow)(points)
+    found = jax.vmap(lambda v: jnp.vdot(sampler.weights(v), v))(values)
+    kept = np.sqrt((1 / guard - 1) / 24)
+    np.testing.assert_allclose(found.mean(), kept + (1 - kept) / 25, rtol=0.02)
+
+
 def test_the_effective_sample_size_is_at_least_the_share():
     sampler = scl.Drawn(256, share=0.5)
     values = jax.vmap(front)(draws(sampler, FRONT, front, 10))

@@ -223,7 +223,7 @@ def lid_driven_cavity(
     u = ψ_y and v = −ψ_x; `points`, even, is the number of intervals a side. ψ is a polynomial plus what is not smooth
     at the lid's ends in closed form: where u jumps, r h(θ) of creeping flow and the Re r² h(θ) that inertia adds; under
     the parabolic lid r² h(θ). The polynomial has `degree`² coefficients, by Galerkin's method and Newton's. p is zero
-    in the middle of the floor, and infinite at the lid's ends, where the value of the nearest inner point stands.
+    in the middle of the floor, and infinite at the lid's ends, where it is NaN: no error counts these two points.
 
     Measured by raising `degree` from 48 to 56, in relative L²:
 
@@ -252,7 +252,7 @@ def lid_driven_cavity(
         field[[0, -1]] = field[:, [0, -1]] = 0.0
     u[:, -1] = flow.lid.speed(axis)
     p = flow.pressure(axis)
-    p[0, -1], p[-1, -1] = p[1, -2], p[-2, -2]
+    p[[0, -1], -1] = np.nan
     fields = {"u": u, "v": v, "p": p, "psi": psi}
     attrs = provenance(
         EQUATION,

@@ -54,6 +54,17 @@ def normalised(weights: Float[Array, " n"]) -> Float[Array, " n"]:
     return jnp.where(total > 0, weights / jnp.where(total > 0, total, 1.0), 1.0 / weights.shape[0])
 
 
+def guarded(worst: Float[Array, " n"], even: Float[Array, " n"], guard: float) -> Float[Array, " n"]:
+    """`worst` with just as much of `even` weights mixed in as keeps the effective share of the place that carries the
+    weight, 1 / E_even[(w / even)²], at `guard`."""
+    if guard == 0:
+        return worst
+    # E_even[(w / even)²] − 1 falls with the square of the share that is kept.
+    excess = jnp.maximum(jnp.sum(worst**2 / even) - 1, jnp.finfo(worst.dtype).tiny)
+    kept = jnp.sqrt(jnp.minimum((1 / guard - 1) / excess, 1.0))
+    return kept * worst + (1 - kept) * even
+
+
 class AbstractSampler(eqx.Module):
     """Gives `n` points of a place for every pass, and the weights of their losses. One of your own defines `sized`,
     `init` and `step`, and what else differs from the defaults here.

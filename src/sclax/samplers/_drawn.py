@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, UInt32
 
 from .._base import Key, Losses, Scalar, checks
 from .._places import AbstractPlace
-from ._base import AbstractSampler, SamplerState, info, normalised, optional_count
+from ._base import AbstractSampler, SamplerState, guarded, info, normalised, optional_count
 from ._points import Grid, ImportanceWeights, Sobol
 
 BISECTIONS = 40  # of an interval of 12 decades: the mean to 1e-11 of itself
@@ -25,12 +25,14 @@ class Drawn(AbstractSampler):
     are found at a shifted Sobol sequence of `pool` · n points, ordered along a space-filling (Morton) curve; n points
     at equal steps of the probability along it are nearly as even under q as the sequence is on the place. A point of
     probability above 1/n is drawn several times. The effective sample size is at least about share · n. Given points
-    are not drawn: all are there for every pass, weighted by ψ_α.
+    are not drawn: all are there for every pass, weighted by ψ_α. With a `guard` what is drawn densely need not weigh as
+    much: uniform weight is mixed in as in `ImportanceWeights`, for the same worst case with less noise at fronts.
 
     **Arguments:**
 
     - `pool`: evaluations of the density for each drawn point.
     - `share`: 1 draws from ψ_α alone, 0 evenly.
+    - `guard`: the least effective share of the place that carries the weight, see `ImportanceWeights`.
     - `crowd`: crowds the parameters of a family towards the ends of their ranges, see `Sobol`; "uniform" then means so.
 
     Good values: pool 16, share 0.5. They pay at fronts that a smooth solution has (Burgers' equation with ν = 0.01/π:
@@ -45,16 +47,18 @@ class Drawn(AbstractSampler):
     pool: int = eqx.field(static=True, default=16)
     share: float = eqx.field(static=True, default=0.5)
     crowd: bool = eqx.field(static=True, default=False)
+    guard: float = eqx.field(static=True, default=0.0)
 
     def __check_init__(self):
         optional_count("Drawn", self.n)
         checks.count("Drawn", "pool", self.pool)
         checks.points("Drawn", "pool · n", self._pooled(self.n or 1000))
-        if not 0 <= checks.number("Drawn", "share", self.share) <= 1:
-            raise ValueError(f"Drawn: `share` is in [0, 1], got {self.share}.")
+        for name in ("share", "guard"):
+            if not 0 <= checks.number("Drawn", name, getattr(self, name)) <= 1:
+                raise ValueError(f"Drawn: `{name}` is in [0, 1], got {getattr(self, name)}.")
 
     def sized(self, n: int | None) -> "Drawn":
-        return self if n is None else Drawn(n, self.pool, self.share, self.crowd)
+        return self if n is None else Drawn(n, self.pool, self.share, self.crowd, self.guard)
 
     def on(self, place: AbstractPlace) -> AbstractSampler:
         return ImportanceWeights(proposal=Grid()) if place.finite else self
@@ -82,7 +86,8 @@ class Drawn(AbstractSampler):
 
     def weights(self, values: Losses) -> Float[Array, " n"]:
         sizes = _relative(values)
-        return normalised(jnp.where(sizes > 0, sizes / self._odds(sizes), 0.0))
+        worst = normalised(jnp.where(sizes > 0, sizes / self._odds(sizes), 0.0))
+        return guarded(worst, self.even(values), self.guard)
 
     def even(self, values: Losses) -> Float[Array, " n"]:
         return normalised(1 / self._odds(_relative(values)))

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from .._base import Key, Losses, Scalar, checks
 from .._places import AbstractPlace, kept
-from ._base import AbstractSampler, SamplerState, effective_sample_size, info, normalised, optional_count
+from ._base import AbstractSampler, SamplerState, effective_sample_size, guarded, info, normalised, optional_count
 
 LOOKS = 2**13  # points that say how much of its chart a place is
 
@@ -216,13 +216,7 @@ class ImportanceWeights(AbstractSampler):
         return self.proposal.fresh
 
     def weights(self, values: Losses) -> Float[Array, " n"]:
-        weights, even = normalised(values), 1.0 / values.shape[0]
-        if self.guard == 0:
-            return weights
-        # Σ w² − 1/n falls with the square of the share that is kept.
-        excess = jnp.maximum(jnp.sum(weights**2) - even, jnp.finfo(weights.dtype).tiny)
-        kept = jnp.sqrt(jnp.minimum((even / self.guard - even) / excess, 1.0))
-        return kept * weights + (1 - kept) * even
+        return guarded(normalised(values), self.even(values), self.guard)
 
     def effective(self, values: Losses) -> Scalar:
         return effective_sample_size(normalised(values))  # what the guard guards against
