@@ -222,3 +222,11 @@ def test_a_run_with_draws_solves_a_small_problem_on_several_seeds():
     build = lambda domain, outputs, key: scl.nn.MLP(domain, outputs, width=8, depth=2, key=key)
     found = scl.solve(scl.zoo.convection(beta=2.0), build, method, steps=60, seeds=2, progress=False)
     assert max(s.error() for s in found) < 0.1
+
+
+@pytest.mark.slow
+def test_a_network_finds_a_front_that_few_even_points_miss():
+    """Burgers' equation with ν = 0.01/π, by the default's Gauss-Newton steps: with even points alone 1e-2."""
+    found = scl.solve(scl.zoo.burgers_front(), scl.nn.MLP, steps=600, progress=False)
+    assert not found.tempered
+    assert found.error() < 5e-4

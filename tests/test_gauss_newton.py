@@ -227,8 +227,8 @@ def test_degenerate_systems_give_finite_steps(name):
 
 
 def test_line_search_is_counted_as_operator_evaluations():
-    """A step makes one pass, two for its curvature, one of earlier weights, and one for each length that is tried; the
-    warm-up has its own."""
+    """A step makes one pass, two for its curvature, one of earlier weights, and one for each length that is tried, and
+    densities are looked at 16 times for each point; the warm-up has its own."""
     problem = scl.Problem(small.unit(), constraints={"ode": scl.worst_case(lambda u_x: u_x - 1) <= 0.0})
     method = scl.PrimalDual(scl.GaussNewton(warm_up=0, rows=5), ASCENT)
     with jax.enable_x64(True):
@@ -236,7 +236,7 @@ def test_line_search_is_counted_as_operator_evaluations():
         state = method.init(posed, small.Line(jnp.asarray(0.0), jnp.asarray(0.3)), jr.key(0))
         _, info = method.step(posed, state._replace(multipliers={"ode": jnp.asarray(1.0)}), jr.key(1))
     # A linear residual: length 1 improves, 0.5 does not.
-    assert int(info.evaluations) == (1 + PASSES + 2) * 5
+    assert int(info.evaluations) == (1 + PASSES + 2 + 16) * 5
     solution = scl.solve(
         scl.Problem(small.unit(), constraints={"ode": scl.worst_case(lambda u_x: u_x - 1) <= 0.0}),
         lambda domain, outputs, key: scl.nn.MLP(domain, outputs, width=3, depth=1, key=key),

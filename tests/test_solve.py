@@ -350,7 +350,7 @@ def test_the_default_is_one_rule_and_its_print_shows_what_was_chosen():
     one, two = default_method(small.bounded(), 1000), default_method(convection(), 1000)
     assert (one.primal, one.dual) == (two.primal, two.dual)
     assert two.worst_case == one.worst_case.sized(2 * one.worst_case.n)
-    for word in ("GaussNewton(", "MirrorAscent(", "ImportanceWeights(600", "Sobol(260"):
+    for word in ("GaussNewton(", "MirrorAscent(", "Drawn(600", "Sobol(260"):
         assert word in repr(two)
 
 

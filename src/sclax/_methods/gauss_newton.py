@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float
 
 from .._base import Model, Points, Scalar, checks
 from .._problem import AbstractProblem, Term, TermValues
-from ..samplers import AbstractSampler, ImportanceWeights, Sobol, Uniform
+from ..samplers import AbstractSampler, Drawn, ImportanceWeights, Sobol, Uniform
 from . import gram
 from .primal import AbstractPrimal, Count, PrimalInfo
 from .warm_start import WarmStart
@@ -71,7 +71,7 @@ class GaussNewton(AbstractPrimal):
       eikonal one) out of wrong folds, and spares the others a plateau. Conditions count fully in it, equations by 1 %.
     - `rows`: how many points a worst case has for each dimension of the domain, where it leaves its number open;
       averages have as many, in up to two dimensions 13/30 of them. Good values: 150 to 300.
-    - `guard`: the least effective share of worst-case points, see `ImportanceWeights`.
+    - `guard`: the least effective share of worst-case points, see `Drawn`.
     - `memory`: bytes for the Gram matrix and what it is made of, for each of several seeds. Beyond it fewer points are
       drawn, with a warning.
 
@@ -92,7 +92,7 @@ class GaussNewton(AbstractPrimal):
         checks.count("GaussNewton", "warm_up", self.warm_up, at_least=0)
         checks.positive("GaussNewton", "memory", self.memory)
         checks.count("GaussNewton", "rows", self.rows, at_least=2)
-        ImportanceWeights(guard=self.guard)  # which checks it
+        Drawn(guard=self.guard)  # which checks it
 
     @property
     def start(self) -> WarmStart:
@@ -102,8 +102,8 @@ class GaussNewton(AbstractPrimal):
         """What worst cases and averages use where they leave it open."""
         dimension = problem.domain.dimension
         points = self.rows * dimension
-        # Not `Drawn`: it gains much at fronts and loses as much at kinks, and nobody knows beforehand which it will be.
-        worst_case = lambda count: ImportanceWeights(count, Sobol(crowd=True), self.guard)
+        # Half of them where the loss is large, which few even points miss; the guard lets no few of them weigh it all.
+        worst_case = lambda count: Drawn(count, crowd=True, guard=self.guard)
         if dimension <= 2:  # a condition on a line is known by fewer points
             return worst_case(points), Sobol(math.ceil(13 / 30 * self.rows) * dimension, crowd=True)
         # On a face of more dimensions too few leave a condition undetermined; but beside many conditions each has fewer
