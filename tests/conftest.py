@@ -4,12 +4,17 @@ import importlib
 import importlib.metadata
 import os
 
-# Nearly all of the tests' time is compilation of code that runs for milliseconds: leave the optimiser out, and threads
-# that would take turns with the other worker's.
-FLAGS = ["--xla_backend_optimization_level=0", "--xla_cpu_parallel_codegen_split_count=1"]
-if importlib.metadata.version("jaxlib").startswith("0.10."):  # a later one ends at a flag that it does not know
-    FLAGS.append("--xla_cpu_use_fusion_emitters=false")  # which take more than half of the time that is left
-os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *FLAGS]).strip()
+# Nearly all of the tests' time is compilation of code that runs for milliseconds: leave out the optimiser, threads that
+# would take turns with the other worker's, and emitters that take more than half of the time that is left. A jaxlib ends
+# at a flag that it does not know.
+os.environ["XLA_FLAGS"] = " ".join(
+    [
+        os.environ.get("XLA_FLAGS", ""),
+        "--xla_backend_optimization_level=0",
+        "--xla_cpu_parallel_codegen_split_count=1",
+        "--xla_cpu_use_fusion_emitters=false" if importlib.metadata.version("jaxlib").startswith("0.10.") else "",
+    ]
+).strip()
 
 import jax
 import pytest
