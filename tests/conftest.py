@@ -4,8 +4,8 @@ import importlib
 import importlib.metadata
 import os
 
-# Nearly all of the tests' time is compilation of code that runs for milliseconds: leave out the optimiser, threads that
-# would take turns with the other worker's, and emitters that take more than half of the time that is left. A jaxlib ends
+# Nearly all of the tests' time is compilation of code that runs for milliseconds: leave out the optimiser, threads
+# that would take turns with the other worker's, and emitters that take more than half of what is left. A jaxlib ends
 # at a flag that it does not know.
 os.environ["XLA_FLAGS"] = " ".join(
     [
