@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
@@ -14,7 +15,7 @@ from .._laws import Initial, Invariance, Periodic
 from .._methods import Penalty, PrimalDual, soap
 from .._places import Box
 from .._problem import AbstractProblem, Problem, average, worst_case
-from ..samplers import R3, MetropolisHastings, PersistentChains, Uniform
+from ..samplers import R3, ImportanceWeights, MetropolisHastings, PersistentChains, Uniform
 from . import pinnacle
 from ._records import Experiment, Mode, Run
 
@@ -142,32 +143,44 @@ def _quick_penalty() -> Penalty:
     return Penalty(soap(1e-3), weights={"objective": 100.0})
 
 
+def _unscaled(domain: Any, outputs: int, key: Key) -> Model:
+    """The paper's network, of the bare coordinates."""
+    return eqx.nn.MLP(domain.dimension, outputs, 50, 4, jnp.tanh, key=key)
+
+
 def _invariance(run: Run) -> zoo.Row:
-    """The paper's section 4.3: convection at β = 30 on 100 points that are drawn once, with and without its period."""
+    """The paper's section 4.3: convection at β = 30 on 100 points that are drawn once, with and without its period.
+
+    Its text has the start in the objective, its code as a constraint, which first-order methods need. Between the start
+    and the first of the points a network may leave it, in a layer as thin as a thousandth. Chains that are carried on
+    do not find that; fresh points do, and the paper's chains, which begin anew.
+    """
     points = np.random.default_rng(run.seed).uniform((0, 0), (2 * np.pi, 1), (100, 2))
-    equation = average(_transport, points=points)
-    # The paper's variances are 0.5 and 0.1.
+    # The paper's variances are 0.5 and 0.1 in its text, and these deviations in its code.
     chains = {
-        Mode.paper: REDUCED if run.scale.reduced else MetropolisHastings(scale={"x": 0.5**0.5, "t": 0.1**0.5}),
-        Mode.chains: PersistentChains(8 if run.scale.reduced else 1000),
+        Mode.paper: REDUCED if run.scale.reduced else MetropolisHastings(scale={"x": 0.5, "t": 0.1}),
+        Mode.chains: ImportanceWeights(8 if run.scale.reduced else 1000, proposal=Uniform()),
         Mode.fast: None,
     }
+    fast, sum_of_losses = run.mode is Mode.fast, run.experiment.method == "pinn"
     # The paper's tolerance lets u be off by 3 % from one period to the next; the default can ask for a tenth of that.
-    tolerance = 1e-5 if run.mode is Mode.fast else 1e-3
-    constraints = {"pde": equation <= tolerance}
+    tolerance = 1e-5 if fast else 1e-3
+    start, ends = average(Initial(_wave), n=256), average(Periodic("x"), n=100)
+    constraints = {"pde": average(_transport, points=points) <= tolerance}
+    if not (fast or sum_of_losses):
+        constraints["start"] = start <= 1e-5
     if run.experiment.method == "scl":
         constraints["period"] = worst_case(Invariance(t=_period), sampler=chains[run.mode]) <= tolerance
     problem = Problem(
         domain=Box(x=(0, 2 * jnp.pi), t=(0, 1)),
-        objective=average(Initial(_wave), n=256) + average(Periodic("x"), n=100),
+        objective=ends if "start" in constraints else start + ends,
         constraints=constraints,
         reference=_exact,
     )
     penalty, primal_dual = _first_order()
-    fast = run.mode is Mode.fast
-    if run.experiment.method == "pinn":
-        return zoo.Row(problem, nn.MLP, _quick_penalty() if fast else penalty, 200_000)
-    return zoo.Row(problem, nn.MLP, None if fast else primal_dual, 200_000)
+    if fast:
+        return zoo.Row(problem, nn.MLP, _quick_penalty() if sum_of_losses else None, 200_000)
+    return zoo.Row(problem, _unscaled, penalty if sum_of_losses else primal_dual, 200_000)
 
 
 def _suite(run: Run) -> zoo.Row:
