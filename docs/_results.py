@@ -71,7 +71,10 @@ STEP = {  # what is timed, and what it is a ratio to
     "gauss_newton": "Gauss-Newton step with 956 rows, to the same through an explicit J",
 }
 KNOWLEDGE = ("lorenz", "diffusion", "field", "coverage", "product", "outliers", "prices")
-SYMMETRY = {"fast": "`solve(problem)` with a network; SOAP for the sum", "chains": "the paper's, persistent chains"}
+SYMMETRY = {
+    "fast": "`solve(problem)` with a network; SOAP for the sum",
+    "chains": "the paper's first-order methods, the period on fresh points",
+}
 BESIDE = (
     "`python -m benchmarks.peers`: the packages that one would pick instead, each as its own documentation has it, for",
     "the same seconds of training on the same cores in one run; compilation and measuring are left out for all.",

@@ -9,6 +9,7 @@ import pytest
 import sclax as scl
 from sclax._methods import march
 from sclax._places import embed_all
+from sclax._result import Tempered
 from sclax.samplers._drawn import morton
 
 from . import small
@@ -222,6 +223,15 @@ def test_a_run_with_draws_solves_a_small_problem_on_several_seeds():
     build = lambda domain, outputs, key: scl.nn.MLP(domain, outputs, width=8, depth=2, key=key)
     found = scl.solve(scl.zoo.convection(beta=2.0), build, method, steps=60, seeds=2, progress=False)
     assert max(s.error() for s in found) < 0.1
+
+
+def test_a_law_that_became_an_average_is_drawn_evenly():
+    """Its densities would cost many evaluations a step, and an average has no use for them."""
+    law = lambda u_x: u_x - 1
+    problem = scl.Problem(small.unit(), constraints={"ode": scl.worst_case(law, sampler=scl.Drawn(50)) <= 0.0})
+    averaged = (("ode", Tempered(0, {"x": 0.5})),)
+    posed = scl.Stage(averaged=averaged, curbs=(("ode", ((1.0,),)),)).pose(problem.bare())
+    assert posed.terms[0].chosen == scl.Sobol(20)
 
 
 @pytest.mark.slow

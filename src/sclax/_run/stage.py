@@ -52,7 +52,7 @@ class Stage(NamedTuple):
             law = term.law
             if width:
                 law = smoothed(law, width * jnp.asarray(curbs[term.owner]), along, problem.vocabulary)
-            return dataclasses.replace(term, law=law, sampler=term.chosen.thinned(max(int(THIN * term.points), 1)))
+            return dataclasses.replace(term, law=law, sampler=term.chosen.evenly(max(int(THIN * term.points), 1)))
 
         posed = changed(problem, course=course(problem.constraints, self.tempered, self.direction))
         return changed(posed, terms=tuple(map(averaged, problem.terms))) if curbs else posed

@@ -128,6 +128,10 @@ class AbstractSampler(eqx.Module):
         """The same sampler with about `n` points, as near as it can."""
         return self.sized(n)
 
+    def evenly(self, n: int) -> "AbstractSampler":
+        """About `n` points for the average of a law, in place of its worst case."""
+        return self.thinned(n)
+
     def effective(self, values: Losses) -> Scalar:
         """How many equally weighted points the worst case of these `values` is worth."""
         return effective_sample_size(self.weights(values))

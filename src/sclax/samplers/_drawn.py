@@ -61,6 +61,9 @@ class Drawn(AbstractSampler):
     def sized(self, n: int | None) -> "Drawn":
         return self if n is None else Drawn(n, self.pool, self.share, self.crowd, self.guard)
 
+    def evenly(self, n: int) -> Sobol:
+        return Sobol(n, self.crowd)  # an average needs no densities
+
     def on(self, place: AbstractPlace) -> AbstractSampler:
         return ImportanceWeights(proposal=Grid()) if place.finite else self
 
