@@ -21,7 +21,7 @@ from . import _runner
 
 
 class Case(NamedTuple):
-    """A row of the table: what is solved, for how long, and the bar for the mean and for every seed."""
+    """A row of the table: what is solved, for how long, and the bar for the mean and, if no other, for every seed."""
 
     problem: str
     arguments: dict
@@ -30,6 +30,7 @@ class Case(NamedTuple):
     paper: float | None = None  # its error, where it solves the problem
     model: str | None = None  # a network in place of the default: "MLP", or "periodic" for one that is by its embedding
     hands_over: bool = False  # polynomials do, to a network, whose curve is worth a look
+    worst: float | None = None  # the bar for every seed
 
     @property
     def seeds(self):
@@ -58,7 +59,7 @@ CASES = {
     "cavity100": Case("lid_driven_cavity", {"reynolds": 100.0, "parabolic_lid": True}, 300, 5e-4),
     "cavity400": Case("lid_driven_cavity", {"reynolds": 400.0}, 300, 5e-3),
     "lorenz": Case("lorenz", {}, 120, 1e-4),
-    "eikonal": Case("eikonal", {}, 300, 2e-2, 9.95e-2, hands_over=True),
+    "eikonal": Case("eikonal", {}, 300, 2e-2, 9.95e-2, hands_over=True, worst=3e-2),
 }
 MODELS = {
     "MLP": scl.nn.MLP,
@@ -129,7 +130,7 @@ def table():
     for name, case in CASES.items():
         if found := stored(name, "default"):
             mean, worst = found["relative_l2_mean"], found["relative_l2_max"]
-            errors = [case.paper, (mean, case.bar), (worst, case.bar), case.bar]
+            errors = [case.paper, (mean, case.bar), (worst, case.worst or case.bar), case.bar]
             numbers = [_runner.number(*e) if isinstance(e, tuple) else _runner.number(e) for e in errors]
             counts = [str(len(found["per_seed"])), f"{found['seconds']:.0f}", f"{case.seconds:.0f}"]
             rows.append([name, *numbers, *counts])
