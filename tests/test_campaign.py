@@ -41,6 +41,7 @@ def test_nan_of_every_kind_is_caught():
     assert found["tried"] == found["caught"] == 10, found["lost"]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_and_interrupted_ends_as_if_nothing_had_happened(tmp_path):
     found = _fault_runs.campaign(1, 1, seed=0, directory=tmp_path, workers=1, jobs=("solve",))
     assert (found["kills"], found["interrupts"]) == (1, 1)
