@@ -225,6 +225,13 @@ def test_a_run_with_draws_solves_a_small_problem_on_several_seeds():
     assert max(s.error() for s in found) < 0.1
 
 
+def test_of_a_few_points_one_is_drawn():
+    """Were the share of them rounded, the smallest samplers would be blind and not say so."""
+    density = lambda w: jnp.where(w[:, 0] > 0.9, 1.0, 0.0)
+    points = draws(scl.Drawn(3), small.unit(), density, 20)
+    assert np.all(np.sum(points[:, :, 0] > 0.9, axis=1) >= 1)
+
+
 def test_a_law_that_became_an_average_is_drawn_evenly():
     """Its densities would cost many evaluations a step, and an average has no use for them."""
     law = lambda u_x: u_x - 1

@@ -151,13 +151,13 @@ def _unscaled(domain: Any, outputs: int, key: Key) -> Model:
 def _invariance(run: Run) -> zoo.Row:
     """The paper's section 4.3: convection at β = 30 on 100 points that are drawn once, with and without its period.
 
-    Its text has the start in the objective, its code as a constraint, which first-order methods need. Between the start
-    and the first of the points a network may leave it, in a layer as thin as a thousandth. Chains that are carried on
-    do not find that; fresh points do, and the paper's chains, which begin anew.
+    By first order it is posed as the paper's code has it, with the start as a constraint, which its text has in the
+    objective. Between the start and the first of the points a network may leave it, in a layer so thin that chains
+    which are carried on do not enter it: `chains` has fresh points in their place.
     """
     points = np.random.default_rng(run.seed).uniform((0, 0), (2 * np.pi, 1), (100, 2))
-    # The paper's variances are 0.5 and 0.1 in its text, and these deviations in its code.
-    chains = {
+    # Of its text these are the variances, of its code the deviations.
+    samplers = {
         Mode.paper: REDUCED if run.scale.reduced else MetropolisHastings(scale={"x": 0.5, "t": 0.1}),
         Mode.chains: ImportanceWeights(8 if run.scale.reduced else 1000, proposal=Uniform()),
         Mode.fast: None,
@@ -170,7 +170,7 @@ def _invariance(run: Run) -> zoo.Row:
     if not (fast or sum_of_losses):
         constraints["start"] = start <= 1e-5
     if run.experiment.method == "scl":
-        constraints["period"] = worst_case(Invariance(t=_period), sampler=chains[run.mode]) <= tolerance
+        constraints["period"] = worst_case(Invariance(t=_period), sampler=samplers[run.mode]) <= tolerance
     problem = Problem(
         domain=Box(x=(0, 2 * jnp.pi), t=(0, 1)),
         objective=ends if "start" in constraints else start + ends,

@@ -1,5 +1,7 @@
 """Even draws from ψ_α itself."""
 
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -35,10 +37,9 @@ class Drawn(AbstractSampler):
     - `guard`: the least effective share of the place that carries the weight, see `ImportanceWeights`.
     - `crowd`: crowds the parameters of a family towards the ends of their ranges, see `Sobol`; "uniform" then means so.
 
-    Good values: the defaults, and beside `GaussNewton` a guard of 0.5, as it has by itself. An eighth is enough at a
-    front that few even points miss (Burgers' equation with ν = 0.01/π by a network: 4e-5 instead of 1e-2 after 600
-    steps) and at a corner where the gradient is infinite, and costs nothing where the solution is smooth; half makes
-    fronts better by a factor of five, and smooth solutions worse by as much.
+    Good values: the defaults, and beside `GaussNewton` a guard of 0.5, as it has by itself. An eighth is enough at
+    fronts that few even points miss and at corners where the gradient is infinite; half makes fronts better still, and
+    smooth solutions worse.
 
     !!! example
         `worst_case(lambda u, u_t, u_x, u_xx: u_t + u * u_x - 0.003 * u_xx, sampler=Drawn(600)) <= 1e-6`
@@ -106,8 +107,8 @@ class Drawn(AbstractSampler):
         return jnp.maximum(share * sizes / _mean(sizes, share) + 1 - share, LEAST)
 
     def _from_density(self, n: int) -> int:
-        """How many of `n` points are drawn from ψ_α."""
-        return round(self.share * n)
+        """How many of `n` points are drawn from ψ_α: some, unless none are asked for."""
+        return math.ceil(self.share * n)
 
     def _pooled(self, n: int) -> int:
         return n * self.pool
